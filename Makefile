@@ -1,0 +1,126 @@
+# Everything sets itself up: `make demo` or `make test` in a fresh clone is enough.
+# Needed on the machine: Python 3.11 or newer, make and a C++20 compiler.
+
+# The first Python on the path that is new enough; if there is none, prepare.py says so.
+PYTHON3 ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+  $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && exit; \
+  done; echo python3)
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WERROR ?= OFF
+PYTEST ?=
+CALLS ?= 100000
+SEED ?=
+SANITIZE_TESTS ?= tests/ops
+BENCH ?=
+
+PYTHON := .venv/bin/python
+ORACLE_PYTHON := .venv-oracle/bin/python
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export NINJA_STATUS := [%f/%t, %e s] 
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+.PHONY: build demo test wheel oracle bench sanitize sanitize-build fuzz lint format types stub docs \
+  clean help always
+
+# ---- Environments: one stamp a group of packages -------------------------------------------------
+
+.venv/.prepared-%: pyproject.toml scripts/prepare.py
+	@$(PYTHON3) scripts/prepare.py build $(filter-out build,$*)
+	@touch $@
+
+# ---- The module, built into src/weft, which .venv imports from -------------------------------------
+
+configure = cmake -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
+release_configuration = $(configure) -DWEFT_IN_PLACE=ON -DWEFT_WERROR=$(WERROR)
+sanitize_configuration = $(configure) -DWEFT_SANITIZE=address,undefined
+
+# A configuration file changes only when its text does, which then configures from the beginning.
+define configuration_rule
+$(1)/configuration: always
+	@mkdir -p $(1)
+	@echo '$$($(2)) $(CXX_TEXT)' | cmp -s - $$@ || \
+	  { rm -f $(1)/CMakeCache.txt; echo '$$($(2)) $(CXX_TEXT)' > $$@; }
+
+$(1)/build.ninja: $(1)/configuration CMakeLists.txt .venv/.prepared-build
+	@$$($(2)) -S . -B $(1) > $(1)/configure.log 2>&1 || { cat $(1)/configure.log; exit 1; }
+	@touch $$@
+endef
+CXX_TEXT := $(if $(filter environment% command%,$(origin CXX)),$(CXX))
+$(eval $(call configuration_rule,build,release_configuration))
+$(eval $(call configuration_rule,build-sanitize,sanitize_configuration))
+
+build: build/build.ninja ## build the extension module (the default)
+	@ninja -C build -j $(JOBS)
+
+demo: build ## build, then run the demonstration
+	@$(PYTHON) examples/demo.py
+
+test: build .venv/.prepared-test ## build, then run every test that needs no PyTorch
+	@$(PYTHON) -m pytest -q $(PYTEST) --doctest-modules tests src/weft
+
+wheel: .venv/.prepared-build ## build an installable wheel into dist/
+	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls -l dist/*.whl
+
+# ---- Against PyTorch -----------------------------------------------------------------------------
+
+oracle: build .venv/.prepared-test .venv/.prepared-oracle ## compare the op table with PyTorch
+	@$(ORACLE_PYTHON) -m pytest -q $(PYTEST) tests/oracle
+
+bench: build .venv/.prepared-oracle ## time Weft and PyTorch side by side (BENCH="..." for options)
+	@$(ORACLE_PYTHON) -m benchmarks $(BENCH)
+
+# ---- Under sanitizers ------------------------------------------------------------------------------
+
+# A copy of the package beside the sanitized module; it comes before src on the path.
+sanitize-build: build-sanitize/build.ninja
+	@ninja -C build-sanitize -j $(JOBS)
+	@rm -rf build-sanitize/package && mkdir -p build-sanitize/package
+	@cp -R src/weft build-sanitize/package/weft
+	@rm -f build-sanitize/package/weft/_core*.so
+	@cp build-sanitize/_core*.so build-sanitize/package/weft/
+
+# Python itself is not sanitized, so the run-time library is loaded first by hand, and libstdc++ with
+# it, or the first exception thrown would not be found. Python's own leaks are not ours to report.
+compiler = $$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' build-sanitize/CMakeCache.txt)
+sanitized = compiler=$(compiler); PYTHONPATH=$(CURDIR)/build-sanitize/package PYTHONMALLOC=malloc \
+  LD_PRELOAD="$$($$compiler -print-file-name=libasan.so) $$($$compiler -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1 \
+  UBSAN_OPTIONS=print_stacktrace=1
+
+sanitize: sanitize-build .venv/.prepared-test ## run tests under ASan and UBSan (SANITIZE_TESTS=...)
+	@$(sanitized) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST) $(SANITIZE_TESTS)
+
+fuzz: sanitize-build .venv/.prepared-test ## hostile calls in ASan children (CALLS=..., SEED=...)
+	@$(sanitized) $(PYTHON) -m tests.fuzz --calls $(CALLS) $(if $(SEED),--seed $(SEED))
+
+# ---- Text ------------------------------------------------------------------------------------------
+
+cpp_files = $(shell find cpp -name '*.h' -o -name '*.cpp')
+python_files = src tests scripts examples benchmarks
+
+lint: .venv/.prepared-dev ## check formatting and the linter's rules
+	@ruff check $(python_files)
+	@ruff format --check $(python_files)
+	@clang-format --dry-run --Werror $(cpp_files)
+
+format: .venv/.prepared-dev ## format all sources in place
+	@ruff check --fix --quiet --exit-zero $(python_files)
+	@ruff format $(python_files)
+	@clang-format -i $(cpp_files)
+
+types: .venv/.prepared-dev ## check types, strictly in src/weft
+	@pyright
+
+stub: build ## write src/weft/_core.pyi from the op table
+	@$(PYTHON) scripts/generate_stub.py
+
+docs: build ## write the reference pages from the op table
+	@$(PYTHON) scripts/generate_docs.py
+
+clean: ## remove what was built; the environments stay
+	rm -rf build build-sanitize dist src/weft/_core*.so
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -1,0 +1,134 @@
+"""Run the benchmarks: `python -m benchmarks [names] [--quick] [--json file]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import large, report, small, whole
+from benchmarks.measure import OtherWork, Row, Settings, say, set_threads
+
+RESULTS = Path(__file__).resolve().parent / "results"
+ACCURATE = ("tanh", "exp", "sigmoid", "gelu")
+
+
+def build_cases(weft: Any, torch: Any, settings: Settings) -> dict[str, Callable[[], list[Row]]]:
+    """Return what can be named on the command line, in the order of the report."""
+
+    def pair(name: str) -> Callable[[], list[Row]]:
+        return partial(small.measure_pair, weft, torch, name, settings)
+
+    cases: dict[str, Callable[[], list[Row]]] = {
+        "op": pair("op"),
+        "op-unrecorded": pair("op-unrecorded"),
+        "chain": partial(small.measure_chain, weft, torch, settings),
+        "act": pair("act"),
+        "adam": pair("adam"),
+        "lstm": partial(small.measure_lstm, weft, torch, settings),
+    }
+    # Small work is measured with one thread, whatever the case before it had set.
+    cases = {name: partial(with_one_thread, weft, torch, case) for name, case in cases.items()}
+    for name, works in large.work_table().items():
+        cases[name] = partial(measure_large, weft, torch, name, works, settings)
+    for name in ACCURATE:
+        cases[f"{name}-ulp"] = partial(large.measure_ulp, weft, torch, name)
+    cases |= {
+        "import": partial(whole.measure_import, settings),
+        "wheel": whole.measure_wheel,
+        "long-chain": partial(whole.measure_long_chain, settings),
+        "many-graphs": whole.measure_many_graphs,
+        "checkpoint": whole.measure_checkpoint,
+        "lines": whole.measure_lines,
+    }
+    return cases
+
+
+def with_one_thread(weft: Any, torch: Any, case: Callable[[], list[Row]]) -> list[Row]:
+    set_threads(1, weft, torch)
+    return case()
+
+
+def measure_large(
+    weft: Any, torch: Any, name: str, works: list[large.Work], settings: Settings
+) -> list[Row]:
+    rows = []
+    for work in works:
+        for threads in settings.threads:
+            say(f"{name}: {work.name}, threads: {threads}")
+            rows += guarded(
+                work.name,
+                partial(large.measure_work, weft, torch, work, settings, threads=threads),
+            )
+    return rows
+
+
+def guarded(name: str, case: Callable[[], list[Row]]) -> list[Row]:
+    """Run a case; one that fails becomes a row without a number, and the others still run."""
+    try:
+        return case()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the report must show it
+        text = str(error).strip().splitlines()
+        return [Row(name, None, error=f"{type(error).__name__}: {text[0] if text else ''}")]
+
+
+def parse_arguments(names: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="cases to run; all by default")
+    parser.add_argument("--json", type=Path, help="where to write the results")
+    parser.add_argument(
+        "--threads", type=int, choices=(1, 2), help="for large work; both by default"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first look")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 if a bar is missed")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases and end")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(names or arguments.names)
+    if unknown:
+        parser.error(
+            f"unknown cases: {', '.join(sorted(unknown))}; known: {', '.join(names or [])}"
+        )
+    return arguments
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    weft, torch = (importlib.import_module(name) for name in ("weft", "torch"))
+    threads = (arguments.threads,) if arguments.threads else (1, 2)
+    settings = Settings(arguments.quick, threads)
+    cases = build_cases(weft, torch, settings)
+    parse_arguments(list(cases))
+    if arguments.list:
+        print("\n".join(cases))
+        return 0
+    machine = report.describe_machine(weft, torch)
+    print(report.machine_text(machine, threads), flush=True)
+    chosen = arguments.names or list(cases)
+    begin, other_work = time.perf_counter(), OtherWork()
+    rows: list[Row] = []
+    for i, name in enumerate(chosen):
+        say(f"[{i + 1}/{len(chosen)}, {time.perf_counter() - begin:.0f} s] {name}")
+        rows += guarded(name, cases[name])
+    say("")
+    seconds = time.perf_counter() - begin
+    machine["other_work"] = other_work.cores()
+    report.print_table(rows)
+    if (machine["other_work"] or 0) > 0.1:
+        print(
+            f"Other processes kept {machine['other_work']:.1f} cores busy: do not trust this run."
+        )
+    path = arguments.json or RESULTS / f"{machine['time'].replace(':', '')[:17]}.json"
+    report.write_json(path, machine, rows, seconds)
+    verdicts = [row.verdict for row in rows]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "MISS", "MISSING")}
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    print(f"{summary}; {seconds:.0f} s; written to {path}")
+    return int(counts["MISSING"] > 0 or (arguments.strict and counts["MISS"] > 0))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

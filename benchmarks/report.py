@@ -1,0 +1,156 @@
+"""The report: the machine, a table, and the same as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Row, Spread
+
+HEADINGS = ("case", "threads", "Weft", "PyTorch", "figure", "required", "aim", "")
+
+
+def cpu_model() -> str:
+    """Return the name of the processor."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def describe_machine(weft: Any, torch: Any) -> dict[str, Any]:
+    """Return what a reader must know to compare these numbers with others."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "weft": weft.__version__,
+        "torch": torch.__version__,
+        "torch_vectors": torch.backends.cpu.get_cpu_capability(),
+        "numpy": np.__version__,
+        "time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def machine_text(machine: dict[str, Any], threads: tuple[int, ...]) -> str:
+    """Return the lines that stand over the table."""
+    counts = " and ".join(map(str, threads))
+    torch = f"PyTorch {machine['torch']} ({machine['torch_vectors']})"
+    python = f"NumPy {machine['numpy']}, Python {machine['python']}"
+    lines = [
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}",
+        f"Weft {machine['weft']}, {torch}, {python}",
+        f"Threads: 1; large work: {counts}. Medians of alternating turns, ± half the distance of",
+        "the quartiles. A figure with an x is PyTorch's median over Weft's; ~: quartiles overlap.",
+    ]
+    return "\n".join(lines)
+
+
+def scaled(value: float, unit: str) -> str:
+    """Write a number with a unit that fits its size."""
+    scales = {
+        "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+        "B": ((1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    }.get(unit, ((1.0, unit),))
+    factor, name = next((scale for scale in scales if abs(value) >= scale[0]), scales[-1])
+    number = value / factor
+    is_whole = float(number).is_integer() and factor == 1.0
+    text = f"{number:,.0f}" if is_whole or abs(number) >= 1000 else f"{number:.3g}"
+    return f"{text} {name}"
+
+
+def spread_text(spread: Spread | None, unit: str) -> str:
+    """Write a median, and the spread where there is one."""
+    if spread is None:
+        return "-"
+    text = scaled(spread.median, unit)
+    return text if spread.low == spread.high else f"{text} ±{spread.relative / 2:.0%}"
+
+
+def bar_text(row: Row, bar: float | None) -> str:
+    """Write a bar as the figure is compared with it."""
+    if bar is None:
+        return "-"
+    if row.compare == "ratio":
+        return f"{bar:g}x"
+    return f"{'<=' if row.compare == 'at most' else '>='} {scaled(bar, row.unit)}"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return the texts of one row of the table."""
+    figure = row.figure
+    if figure is None:
+        text = "none"
+    else:
+        text = f"{figure:.2f}x" if row.compare == "ratio" else scaled(figure, row.unit)
+    name = f"{row.name} ({row.note})" if row.note else row.name
+    return (
+        f"{name}: {row.error}" if row.error else name,
+        str(row.threads or ""),
+        spread_text(row.weft, row.unit),
+        spread_text(row.other, row.unit),
+        text,
+        bar_text(row, row.required),
+        bar_text(row, row.aim),
+        row.verdict + (" ~" if row.verdict == "MISS" and row.is_close else ""),
+    )
+
+
+def print_table(rows: list[Row]) -> None:
+    """Print the table, with rich where it is installed."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        print_plain(rows)
+        return
+    table = Table(*HEADINGS, header_style="bold")
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+        column.no_wrap = True
+    styles = {"pass": "green", "MISS": "bold red", "MISSING": "bold red", "-": "dim"}
+    for row in rows:
+        *texts, verdict = cells(row)
+        table.add_row(*map(Text, texts), Text(verdict, styles[row.verdict]))
+    # A file or a pipe gets whole lines, however narrow the terminal may be.
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def print_plain(rows: list[Row]) -> None:
+    """Print the table with spaces."""
+    lines = [HEADINGS, *map(cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        aligned = [
+            text.ljust(width) if i in (0, len(line) - 1) else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        print("  ".join(aligned).rstrip())
+
+
+def write_json(path: Path, machine: dict[str, Any], rows: list[Row], seconds: float) -> None:
+    """Write everything that the table shows, unrounded."""
+    results = [
+        {
+            **dataclasses.asdict(row),
+            "figure": row.figure,
+            "verdict": row.verdict,
+            "is_close": row.is_close,
+        }
+        for row in rows
+    ]
+    document = {"format": 1, "machine": machine, "seconds": round(seconds, 1), "results": results}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,302 @@
+#include "weft/autograd/engine.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ops.h"
+#include "weft/autograd/accumulate.h"
+#include "weft/autograd/saved.h"
+#include "weft/base/pointer_map.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/program.h"
+#include "weft/graph/record.h"
+#include "weft/graph/rule.h"
+
+namespace weft::autograd {
+
+using base::ErrorKind;
+using base::Ref;
+using graph::bit_of;
+using graph::GradientPlan;
+using graph::Meta;
+using graph::modes;
+using tensor::Array;
+
+Value fit(Value gradient, const Meta& meta) {
+  if (gradient.sizes() != meta.sizes) {
+    const int64_t extra = gradient.rank() - static_cast<int64_t>(meta.sizes.size());
+    tensor::Dims dims;
+    for (int64_t i = 0; i < gradient.rank(); ++i) {
+      if (i < extra || (meta.sizes[i - extra] == 1 && gradient.size(i) != 1)) dims.push_back(i);
+    }
+    if (!dims.empty()) gradient = ops::sum(gradient, dims, true);
+    if (gradient.sizes() != meta.sizes) gradient = ops::reshape(gradient, meta.sizes);
+  }
+  if (gradient.dtype() != meta.dtype) gradient = ops::cast(gradient, meta.dtype);
+  return gradient;
+}
+
+namespace {
+
+// The tensors a rule asked for, in their places.
+struct Unpacked {
+  Values inputs, outputs;
+};
+
+Unpacked unpack(Node& node) {
+  refuse_second_backward(node);
+  Unpacked result;
+  result.inputs.resize(node.input_count);
+  result.outputs.resize(node.outputs.size());
+  for (size_t i = 0; i < node.saved.size(); ++i) {
+    const auto [is_output, index] = std::pair(node.saved[i].is_output, node.saved[i].index);
+    (is_output ? result.outputs : result.inputs)[index] = restore(node, i);
+  }
+  refuse_second_backward(node);  // an unpack hook may have freed it
+  return result;
+}
+
+Value empty_like(const Value& value, tensor::DType dtype) {
+  const Array& array = value.array();
+  if (array.dtype != dtype || !array.is_contiguous()) return Value(Array::allocate(array.sizes, dtype));
+  return Value(Ref<graph::ValueData>(new graph::ValueData(
+      tensor::Storage::allocate(array.count() * tensor::item_size(dtype)), array)));
+}
+
+// The rule as one element-wise Program, straight over the saved memory.
+Values run_fused(Node& node, const GradientPlan& plan, const Values& gradients) {
+  base::SmallVector<const Array*, 8> inputs(1 + node.input_count + node.outputs.size());
+  inputs[0] = &gradients[0].array();
+  for (const graph::Saved& saved : node.saved) {
+    refuse_if_changed(node, saved);
+    inputs[1 + saved.index + (saved.is_output ? node.input_count : 0)] = &saved.value.array();
+  }
+  Values results(node.input_count);
+  base::SmallVector<const Array*, 4> outputs;
+  for (uint8_t i : plan.fused_results) {
+    results[i] = empty_like(gradients[0], plan.dtype);
+    outputs.push_back(&results[i].array());
+  }
+  const graph::Executor& executor = modes.executor ? *modes.executor : *graph::host.eager;
+  executor.run_fused(*plan.fused, inputs, outputs);
+  for (uint8_t i : plan.passed_on) results[i] = gradients[0];
+  return results;
+}
+
+bool was_packed(const Node& node) {
+  for (const graph::Saved& saved : node.saved) {
+    if (!saved.value) return true;
+  }
+  return false;
+}
+
+// Gradients of the node's inputs.
+Values run_rule(Node& node, const Values& gradients) {
+  if (!node.op) return node.extras->custom->backward(node, gradients);
+  const GradientPlan* plan = graph::find_plan(node);
+  if (plan && plan->fused && !modes.grad && !modes.tracer && !was_packed(node)) {
+    refuse_second_backward(node);
+    return run_fused(node, *plan, gradients);
+  }
+  const Unpacked saved = unpack(node);
+  graph::Gradient g(node, gradients, saved.inputs, saved.outputs);
+  try {
+    return node.op->gradient.function(g);
+  } catch (const base::Error& error) {
+    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
+  }
+}
+
+// Gradients that have arrived at a node, one per output.
+struct Arrived {
+  Ref<Node> node;
+  Values gradients;
+  uint32_t owned = 0;  // bit i: the memory of gradient i is ours to add into
+};
+
+class Backward {
+ public:
+  explicit Backward(const Request& request) : request_(request) {}
+  ~Backward() {
+    // After an error some nodes still wait.
+    for (const auto& [sequence, node] : queue_) take_slot(node);
+  }
+
+  std::vector<Value> run() {
+    graph::ModesGuard guard;
+    modes.grad = request_.create_graph;
+    modes.save_hooks = nullptr;
+    called_at_ = graph::current_position();
+    find_wanted();
+    for (size_t i = 0; i < request_.roots.size(); ++i) {
+      const Value& root = request_.roots[i];
+      if (root->producer) send(root->producer, root->output, request_.gradients[i]);
+    }
+    while (!queue_.empty()) {
+      std::pop_heap(queue_.begin(), queue_.end());
+      const uint32_t slot = take_slot(queue_.back().second);
+      queue_.pop_back();
+      visit(*arrived_[slot]);
+      arrived_[slot]->gradients.clear();
+      arrived_[slot]->node.reset();
+      free_.push_back(slot);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  // With `inputs`, only nodes on the way to one of them run.
+  void find_wanted() {
+    results_.resize(request_.inputs.size());
+    if (request_.inputs.empty()) return;
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      const Value& input = request_.inputs[i];
+      if (!input->producer) continue;
+      captures_.emplace(input->producer.get(), i);
+      wanted_.insert(input->producer.get());
+      oldest = std::min(oldest, input->producer->sequence);
+    }
+    std::vector<Node*> reachable, stack;
+    std::unordered_set<Node*> seen;
+    auto visit = [&](Node* node) {
+      if (node && node->sequence >= oldest && seen.insert(node).second) stack.push_back(node);
+    };
+    for (const Value& root : request_.roots) visit(root->producer.get());
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      reachable.push_back(node);
+      for (const graph::Edge& edge : node->edges) visit(edge.node.get());
+    }
+    std::sort(reachable.begin(), reachable.end(),
+              [](Node* a, Node* b) { return a->sequence < b->sequence; });
+    for (Node* node : reachable) {
+      for (const graph::Edge& edge : node->edges) {
+        if (edge.node && wanted_.contains(edge.node.get())) {
+          wanted_.insert(node);
+          leads_on_.insert(node);
+        }
+      }
+    }
+  }
+
+  bool is_wanted(Node* node) const { return request_.inputs.empty() || wanted_.contains(node); }
+
+  void send(const Ref<Node>& node, uint32_t output, Value gradient) {
+    if (!is_wanted(node.get())) return;
+    uint32_t slot = node->visited_by == this ? node->visit_slot : elsewhere_.find(node.get());
+    if (slot == base::PointerMap::missing) slot = add(node);
+    Arrived& arrived = *arrived_[slot];
+    Value& sum = arrived.gradients[output];
+    if (!sum) {
+      sum = std::move(gradient);
+    } else if (!modes.grad && !modes.tracer && (arrived.owned & bit_of(output))) {
+      add_into(sum.array(), gradient.array());
+    } else {
+      sum = ops::add(sum, gradient);
+      arrived.owned |= bit_of(output);
+    }
+  }
+
+  // A place for the gradients of a node that none has reached yet.
+  uint32_t add(const Ref<Node>& node) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<uint32_t>(arrived_.size()));
+      arrived_.push_back(std::make_unique<Arrived>());
+    }
+    const uint32_t slot = free_.back();
+    free_.pop_back();
+    arrived_[slot]->node = node;
+    arrived_[slot]->gradients.resize(node->is_leaf() ? 1 : node->outputs.size());
+    arrived_[slot]->owned = 0;
+    if (node->visited_by) {  // a backward inside this one, or of another thread
+      elsewhere_.insert(node.get(), slot);
+    } else {
+      node->visited_by = this;
+      node->visit_slot = slot;
+    }
+    queue_.emplace_back(node->sequence, node.get());
+    std::push_heap(queue_.begin(), queue_.end());
+    return slot;
+  }
+
+  // Where the node's gradients are; the node is free for other backwards again.
+  uint32_t take_slot(Node* node) {
+    if (node->visited_by == this) {
+      node->visited_by = nullptr;
+      return node->visit_slot;
+    }
+    const uint32_t slot = elsewhere_.find(node);
+    elsewhere_.erase(node);
+    return slot;
+  }
+
+  void run_hooks(Node& node, Values& gradients) {
+    // A hook may add or remove hooks.
+    const auto hooks = node.extras->hooks;
+    for (const graph::OutputHook& hook : hooks) {
+      Value& gradient = gradients[hook.output];
+      if (!gradient) continue;
+      if (Value replaced = hook.hook->call(gradient)) {
+        if (replaced.sizes() != gradient.sizes()) {
+          base::fail(ErrorKind::shape, "a hook on the result of ", place(node),
+                     " returned a gradient of shape ", replaced.sizes(), " for one of shape ",
+                     gradient.sizes());
+        }
+        gradient = std::move(replaced);
+      }
+    }
+    if (graph::KeptValues* kept = node.extras->kept.get()) {
+      kept->gradients.clear();
+      for (const Value& gradient : gradients) kept->gradients.push_back(gradient ? gradient.array() : Array{});
+    }
+    const auto retained = node.extras->retained;
+    for (const graph::OutputHook& hook : retained) {
+      if (gradients[hook.output]) hook.hook->call(gradients[hook.output]);
+    }
+  }
+
+  void visit(Arrived& arrived) {
+    Node& node = *arrived.node;
+    if (node.extras) run_hooks(node, arrived.gradients);
+    const auto [first, last] = captures_.equal_range(&node);
+    for (auto capture = first; capture != last; ++capture) {
+      const uint32_t output = request_.inputs[capture->second]->output;
+      results_[capture->second] = arrived.gradients[node.is_leaf() ? 0 : output];
+    }
+    if (node.is_leaf()) {
+      if (request_.accumulate) accumulate(node, arrived.gradients[0], request_.create_graph);
+      return;
+    }
+    if (!request_.inputs.empty() && !leads_on_.contains(&node)) return;
+    modes.position = node.position;
+    Values gradients = run_rule(node, arrived.gradients);
+    arrived.gradients.clear();
+    for (size_t i = 0; i < node.edges.size(); ++i) {
+      const graph::Edge& edge = node.edges[i];
+      if (edge.node && gradients[i]) {
+        send(edge.node, edge.output, fit(std::move(gradients[i]), node.input_meta(i)));
+      }
+    }
+    modes.position = called_at_;
+    if (!request_.retain_graph) node.release_saved(called_at_);
+  }
+
+  const Request& request_;
+  base::PointerMap elsewhere_;  // slots of nodes that another backward visits too
+  std::vector<std::unique_ptr<Arrived>> arrived_;
+  std::vector<uint32_t> free_;
+  std::vector<std::pair<uint64_t, Node*>> queue_;  // a heap: the youngest node is next
+  std::unordered_multimap<Node*, size_t> captures_;
+  std::unordered_set<Node*> wanted_, leads_on_;
+  std::vector<Value> results_;
+  graph::Position called_at_ = 0;
+};
+
+}  // namespace
+
+std::vector<Value> run_backward(const Request& request) { return Backward(request).run(); }
+
+}  // namespace weft::autograd

@@ -1,0 +1,102 @@
+#include "weft/autograd/in_place.h"
+
+#include "ops.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/record.h"
+
+namespace weft::autograd {
+namespace {
+
+using base::ErrorKind;
+using graph::modes;
+using graph::TensorData;
+using graph::Value;
+using graph::Values;
+using ViewChain = std::vector<TensorData::ViewStep>;
+
+// The history of a base after one of its views was written: inputs are the old base and what was
+// written.
+class ViewWrite : public graph::CustomRule {
+ public:
+  ViewWrite(ViewChain chain, const Value& base) : chain_(std::move(chain)), sizes_(base.sizes()) {}
+  const char* name() const override { return "CopySlices"; }
+  void release() noexcept override {}
+
+  Values backward(graph::Node& node, const Values& gradients) override {
+    Values results(2);
+    const Value gradient = ops::contiguous(gradients[0]);
+    if (node.edges[0].node) results[0] = ops::where(mask(), gradient, 0.0);
+    if (node.edges[1].node) results[1] = apply_views(chain_, gradient);
+    return results;
+  }
+
+ private:
+  // True where the base kept its old values.
+  Value mask() const {
+    graph::ModesGuard guard;
+    modes.grad = false;
+    const Value result = ops::ones(sizes_, graph::DType::boolean);
+    const Value part = apply_views(chain_, result);
+    const Value operands[] = {part, graph::number_value_bool(false)};
+    graph::record_into(ops::op_copy, operands, {}, part.array());
+    return result;
+  }
+
+  ViewChain chain_;
+  graph::Dims sizes_;
+};
+
+}  // namespace
+
+void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
+  const Value& value = tensor.value();
+  if (value->inference && !modes.inference) {
+    base::fail(ErrorKind::gradient, name,
+               "_: Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+               "make a clone to get a normal tensor before doing inplace update.");
+  }
+  if (!modes.grad) return;
+  if (value->requires_grad && value->producer->is_leaf()) {
+    base::fail(ErrorKind::gradient, name,
+               "_: a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  TensorData* base = tensor.base();
+  if (base && base->requires_grad() && base->is_leaf()) {
+    base::fail(ErrorKind::gradient, name,
+               "_: a view of a leaf Variable that requires grad is being used in an in-place "
+               "operation.");
+  }
+  if (base && value->requires_grad && tensor.is_one_of_several_views()) {
+    base::fail(ErrorKind::gradient, name,
+               "_: Output 0 of ", value->producer->name(),
+               " is a view and is being modified inplace. This view is the output of a function "
+               "that returns multiple views. Such functions do not allow the output views to be "
+               "modified inplace. You should replace the inplace operation by an out-of-place one.");
+  }
+}
+
+void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
+                    graph::Attributes attributes) {
+  refuse_what_would_be_wrong(tensor, op.name);
+  const Value old = tensor.value();
+  Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
+  if (modes.grad) take_written(tensor, std::move(written));
+}
+
+void take_written(TensorData& tensor, Value written) {
+  const Value old = tensor.value();
+  TensorData* base = tensor.base();
+  if (!base) {
+    if (written->requires_grad || old->requires_grad) tensor.rebind(std::move(written));
+    return;
+  }
+  const Value base_old = base->value();
+  if (!written->requires_grad && !base_old->requires_grad) return;
+  const Value operands[] = {base_old, written};
+  Value base_new(base_old.array());
+  attach_custom(std::make_unique<ViewWrite>(tensor.view_chain(), base_old), operands,
+                std::span(&base_new, 1), graph::current_position());
+  base->rebind(std::move(base_new));
+}
+
+}  // namespace weft::autograd

@@ -1,0 +1,22 @@
+// Tensors that nodes saved for their gradients: how backward gets them back, and why it may not.
+#pragma once
+
+#include <string>
+
+#include "weft/graph/node.h"
+
+namespace weft::autograd {
+
+// "mul at model.py:12", for messages.
+std::string place(const graph::Node& node);
+
+// Raises if an earlier backward freed what the node had saved.
+void refuse_second_backward(const graph::Node& node);
+
+// Raises if a saved tensor that is still here was written since.
+void refuse_if_changed(const graph::Node& node, const graph::Saved& saved);
+
+// The node's saved tensor of that number, as it was; raises if it was changed or freed since.
+graph::Value restore(graph::Node& node, size_t number);
+
+}  // namespace weft::autograd

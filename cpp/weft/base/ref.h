@@ -1,0 +1,106 @@
+// The one intrusive pointer. Counts are plain integers: graph structures are touched only by the
+// thread that holds the interpreter lock (ARCHITECTURE.md, "Threads").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace weft::base {
+
+template <class T>
+class RefCounted {
+ public:
+  void retain() const noexcept { ++count_; }
+  void release() const noexcept {
+    if (--count_ == 0) T::destroy(const_cast<T*>(static_cast<const T*>(this)));
+  }
+  uint32_t use_count() const noexcept { return count_; }
+
+ protected:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  ~RefCounted() = default;
+
+ private:
+  mutable uint32_t count_ = 0;
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() noexcept = default;
+  Ref(std::nullptr_t) noexcept {}
+  explicit Ref(T* pointer) noexcept : pointer_(pointer) {
+    if (pointer_) pointer_->retain();
+  }
+  Ref(const Ref& other) noexcept : Ref(other.pointer_) {}
+  Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    return *this;
+  }
+  ~Ref() {
+    if (pointer_) pointer_->release();
+  }
+
+  T* get() const noexcept { return pointer_; }
+  T& operator*() const noexcept { return *pointer_; }
+  T* operator->() const noexcept { return pointer_; }
+  explicit operator bool() const noexcept { return pointer_ != nullptr; }
+  bool operator==(const Ref& other) const noexcept = default;
+  void reset() noexcept { *this = Ref(); }
+  // Gives up ownership without releasing; `adopt` takes it back.
+  T* detach() noexcept { return std::exchange(pointer_, nullptr); }
+  static Ref adopt(T* pointer) noexcept {
+    Ref result;
+    result.pointer_ = pointer;
+    return result;
+  }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+template <class T, class... Args>
+Ref<T> make_ref(Args&&... args) {
+  return Ref<T>(new T(std::forward<Args>(args)...));
+}
+
+// Recycles blocks of one size, because a recorded op makes and frees several small objects.
+// Sanitizer builds go to the heap each time, so that use after free is seen.
+template <class T>
+class Pooled {
+ public:
+  static void* operator new(std::size_t size) {
+#ifndef __SANITIZE_ADDRESS__
+    if (size == sizeof(T) && free_ != nullptr) {
+      Block* block = free_;
+      free_ = block->next;
+      return block;
+    }
+#endif
+    return ::operator new(size);
+  }
+  static void operator delete(void* memory, std::size_t size) noexcept {
+#ifndef __SANITIZE_ADDRESS__
+    if (size == sizeof(T)) {
+      auto* block = static_cast<Block*>(memory);
+      block->next = free_;
+      free_ = block;
+      return;
+    }
+#endif
+    ::operator delete(memory);
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  inline static Block* free_ = nullptr;
+};
+
+}  // namespace weft::base

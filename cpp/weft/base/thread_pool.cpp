@@ -1,0 +1,118 @@
+#include "weft/base/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace weft::base {
+namespace {
+
+thread_local bool inside_parallel = false;
+
+struct Job {
+  RangeFunction function;
+  void* state;
+  int64_t count;
+  int64_t chunk;
+  std::atomic<int64_t> next{0};
+};
+
+void work_on(Job& job) {
+  while (true) {
+    const int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
+    if (begin >= job.count) return;
+    job.function(job.state, begin, std::min(begin + job.chunk, job.count));
+  }
+}
+
+class Pool {
+ public:
+  void run(Job& job, int helpers) {
+    std::unique_lock lock(mutex_);
+    while (static_cast<int>(workers_.size()) < helpers) {
+      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { serve(index); });
+    }
+    job_ = &job;
+    wanted_ = helpers;
+    running_ = helpers;
+    ++generation_;
+    lock.unlock();
+    wake_.notify_all();
+    work_on(job);
+    lock.lock();
+    done_.wait(lock, [this] { return running_ == 0; });
+    job_ = nullptr;
+  }
+
+ private:
+  void serve(int index) {
+    inside_parallel = true;
+    uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return generation_ != seen; });
+      seen = generation_;
+      if (index >= wanted_) continue;
+      Job* job = job_;
+      lock.unlock();
+      work_on(*job);
+      lock.lock();
+      if (--running_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> workers_;
+  Job* job_ = nullptr;
+  uint64_t generation_ = 0;
+  int wanted_ = 0;
+  int running_ = 0;
+};
+
+// Never destroyed: its threads run until the process ends. After fork the child abandons the
+// parent's pool, whose threads it does not have, and makes a new one.
+Pool* pool = nullptr;
+std::mutex* pool_in_use = new std::mutex;
+int threads = std::max(1u, std::thread::hardware_concurrency());
+
+void after_fork_in_child() {
+  pool = nullptr;
+  pool_in_use = new std::mutex;
+  inside_parallel = false;
+}
+
+}  // namespace
+
+int thread_count() { return inside_parallel ? 1 : threads; }
+
+void set_thread_count(int count) { threads = std::max(1, count); }
+
+void run_parallel(int64_t count, int64_t grain, RangeFunction function, void* state) {
+  const int64_t most = (count + grain - 1) / std::max<int64_t>(grain, 1);
+  const int used = static_cast<int>(std::min<int64_t>(thread_count(), most));
+  // Two user threads may want the pool at once; the second one works alone.
+  std::unique_lock lock(*pool_in_use, std::try_to_lock);
+  if (used <= 1 || !lock.owns_lock()) {
+    function(state, 0, count);
+    return;
+  }
+  if (pool == nullptr) {
+    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    (void)registered;
+    pool = new Pool;
+  }
+  // Four chunks a thread even out uneven cores without making chunks small.
+  const int64_t chunk = std::max(grain, (count + 4 * used - 1) / (4 * used));
+  Job job{function, state, count, chunk};
+  inside_parallel = true;
+  pool->run(job, used - 1);
+  inside_parallel = false;
+}
+
+}  // namespace weft::base

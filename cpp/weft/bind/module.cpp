@@ -1,0 +1,80 @@
+// The extension module weft._core.
+#include <nanobind/nanobind.h>
+
+#include "weft/base/blocking.h"
+#include "weft/base/thread_pool.h"
+#include "weft/bind/python.h"
+#include "weft/exec/eager.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/op.h"
+#include "weft/kernels/gemm.h"
+#include "weft/kernels/map.h"
+
+namespace nb = nanobind;
+
+namespace weft::bind {
+
+void define_programs(nb::module_& module);  // in program.cpp
+
+namespace {
+
+void connect_core() {
+  graph::host.copy = kernels::copy;
+  graph::host.find_formula = kernels::find_formula;
+  graph::host.block_function = kernels::block_function;
+  graph::host.eager = &exec::eager();
+  base::blocking_hooks = {[]() -> void* { return PyEval_SaveThread(); },
+                          [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
+  graph::link_ops();
+}
+
+void define_memory(nb::module_& module) {
+  module.def("live_bytes", tensor::live_bytes, "Return the bytes of live tensor memory.");
+  module.def("peak_bytes", tensor::peak_bytes, "Return the most bytes of tensor memory at one time.");
+  module.def("reset_peak_bytes", tensor::reset_peak_bytes, "Start measuring the peak anew.");
+  module.def("cached_bytes", tensor::cached_bytes, "Return the bytes kept for reuse.");
+  module.def("release_cached_memory", tensor::release_cached_memory, "Give kept memory back.");
+}
+
+void define_threads(nb::module_& module) {
+  module.def("get_num_threads", base::thread_count, "Return how many threads large kernels use.");
+  module.def(
+      "set_num_threads",
+      [](int count) {
+        if (count < 1) throw nb::value_error("set_num_threads(): expects a positive number of threads");
+        base::set_thread_count(count);
+      },
+      "Set how many threads large kernels use.");
+  module.def(
+      "set_blas_path", [](const char* path) { kernels::set_blas_path(path); },
+      "Name the OpenBLAS library that large matrix products use.");
+}
+
+}  // namespace
+}  // namespace weft::bind
+
+NB_MODULE(_core, module) {
+  using namespace weft::bind;
+  nb::set_leak_warnings(false);  // the interpreter's end frees everything
+  try {
+    connect_core();
+    PyObject* m = module.ptr();
+    define_errors(m);
+    define_dtypes(m);
+    define_tensor_type(m);
+    define_op_functions(m);
+    define_reading(m);
+    define_positions(m);
+    define_exchange(m);
+    define_autograd(m);
+    define_random(m);
+    define_optimizers(m);
+  } catch (const PythonError&) {
+    throw nb::python_error();
+  } catch (const weft::base::Error& error) {
+    throw std::runtime_error(error.what());
+  }
+  define_memory(module);
+  define_threads(module);
+  define_programs(module);
+}

@@ -1,0 +1,469 @@
+// Python functions of ops. One object is both `weft.tanh` and `Tensor.tanh`; arguments are checked
+// against the signature, positional ones on a short path.
+
+#include "ops.h"
+#include "weft/autograd/in_place.h"
+#include "weft/bind/python.h"
+#include "weft/graph/op.h"
+#include "weft/graph/record.h"
+
+namespace weft::bind {
+namespace {
+
+using graph::Attribute;
+using graph::Parameter;
+using graph::ParameterType;
+
+constexpr size_t most_parameters = 16;
+
+struct PyOp {
+  PyObject_HEAD
+  const Op* op;
+  vectorcallfunc vectorcall;
+  PyObject** names;  // interned, one per parameter
+  graph::Attributes* defaults;  // when all but the first tensor may be left out
+  bool in_place;
+};
+PyTypeObject* op_type = nullptr;
+
+std::string type_text(const Parameter& parameter) {
+  constexpr const char* names[] = {"Tensor", "Tensor or a number", "a list of Tensors", "a number",
+                                   "int",    "a list of ints",     "float",             "bool",
+                                   "str",    "a dtype",            "a Generator"};
+  return std::string(names[static_cast<int>(parameter.type)]) + (parameter.optional ? " or None" : "");
+}
+
+[[noreturn]] void refuse(const Op& op, const Parameter& parameter, PyObject* given) {
+  raise(PyExc_TypeError, base::text(op.name, "(): argument '", parameter.name, "' must be ",
+                                    type_text(parameter), ", not ", Py_TYPE(given)->tp_name));
+}
+
+int64_t to_integer(const Op& op, const Parameter& parameter, PyObject* object) {
+  if (!PyIndex_Check(object) || (is_tensor(object) && tensor_of(object).array().rank() > 0)) {
+    refuse(op, parameter, object);
+  }
+  Object index = Object::check(PyNumber_Index(object));
+  const int64_t value = PyLong_AsLongLong(index.get());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    raise(PyExc_OverflowError, base::text(op.name, "(): argument '", parameter.name,
+                                          "' does not fit in 64 bits"));
+  }
+  return value;
+}
+
+Dims to_integers(const Op& op, const Parameter& parameter, PyObject* object) {
+  Dims result;
+  if (PyLong_Check(object) || (!PySequence_Check(object) && PyIndex_Check(object))) {
+    result.push_back(to_integer(op, parameter, object));
+    return result;
+  }
+  if (!PyList_Check(object) && !PyTuple_Check(object) && !(is_tensor(object))) {
+    refuse(op, parameter, object);
+  }
+  Object items = Object::check(PySequence_Fast(object, "expected a sequence"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    result.push_back(to_integer(op, parameter, PySequence_Fast_GET_ITEM(items.get(), i)));
+  }
+  return result;
+}
+
+Attribute to_number(const Op& op, const Parameter& parameter, PyObject* object) {
+  Object kept;
+  if (is_tensor(object)) {
+    if (tensor_of(object).array().count() != 1) refuse(op, parameter, object);
+    kept = Object::check(to_python_number(value_of(object)));
+    object = kept.get();
+  }
+  if (PyBool_Check(object)) return object == Py_True;
+  if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
+  if (PyIndex_Check(object)) return to_integer(op, parameter, object);
+  const Value number = number_from_python(object);
+  if (!number) refuse(op, parameter, object);
+  return read_double(number);
+}
+
+double to_real(const Op& op, const Parameter& parameter, PyObject* object) {
+  const Attribute number = to_number(op, parameter, object);
+  if (const auto* real = std::get_if<double>(&number)) return *real;
+  if (const auto* integer = std::get_if<int64_t>(&number)) return static_cast<double>(*integer);
+  return std::get<bool>(number);
+}
+
+bool to_bool(const Op& op, const Parameter& parameter, PyObject* object) {
+  if (PyBool_Check(object)) return object == Py_True;
+  if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool")) {
+    return PyObject_IsTrue(object) == 1;
+  }
+  refuse(op, parameter, object);
+}
+
+Attribute to_attribute(const Op& op, const Parameter& parameter, PyObject* object) {
+  if (object == Py_None && parameter.type != ParameterType::generator) {
+    if (!parameter.optional) refuse(op, parameter, object);
+    return std::monostate{};
+  }
+  switch (parameter.type) {
+    case ParameterType::number: return to_number(op, parameter, object);
+    case ParameterType::integer: return to_integer(op, parameter, object);
+    case ParameterType::integer_list: return to_integers(op, parameter, object);
+    case ParameterType::real: return to_real(op, parameter, object);
+    case ParameterType::boolean: return to_bool(op, parameter, object);
+    case ParameterType::string: {
+      const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+      if (!text) {
+        PyErr_Clear();
+        refuse(op, parameter, object);
+      }
+      return std::string(text);
+    }
+    case ParameterType::dtype:
+      if (!is_dtype(object)) refuse(op, parameter, object);
+      return dtype_from(object);
+    case ParameterType::generator: return draw_random(object);
+    default: break;
+  }
+  base::bug("parameter ", parameter.name, " of ", op.name, " is no attribute");
+}
+
+void add_inputs(const Op& op, const Parameter& parameter, PyObject* object, Values& inputs) {
+  if (is_tensor(object)) {
+    if (parameter.type == ParameterType::tensor_list) refuse(op, parameter, object);
+    inputs.push_back(value_of(object));
+    return;
+  }
+  if (object == Py_None && parameter.optional) {
+    inputs.emplace_back();
+    return;
+  }
+  if (parameter.type == ParameterType::tensor_or_number) {
+    if (Value number = number_from_python(object)) {
+      inputs.push_back(std::move(number));
+      return;
+    }
+  } else if (parameter.type == ParameterType::tensor_list &&
+             (PyList_Check(object) || PyTuple_Check(object))) {
+    Object items = Object::check(PySequence_Fast(object, "expected a sequence"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+      if (!is_tensor(item)) {
+        raise(PyExc_TypeError,
+              base::text(op.name, "(): expected Tensor as element ", i, " in argument '",
+                         parameter.name, "', but got ", Py_TYPE(item)->tp_name));
+      }
+      inputs.push_back(value_of(item));
+    }
+    return;
+  }
+  refuse(op, parameter, object);
+}
+
+// Brings positional and keyword arguments into the order of the signature.
+struct Bound {
+  PyObject* items[most_parameters] = {};
+  Object variadic;  // keeps the tuple of separate ints alive
+};
+
+void bind_arguments(const PyOp& self, PyObject* const* args, size_t count, PyObject* keywords,
+                    Bound& bound) {
+  const Op& op = *self.op;
+  const auto& parameters = op.sig.parameters;
+  for (size_t i = 0; i < count; ++i) {
+    if (i < parameters.size() && parameters[i].variadic && PyIndex_Check(args[i]) &&
+        !(is_tensor(args[i]) && tensor_of(args[i]).array().rank() > 0)) {
+      bound.variadic = Object::check(PyTuple_New(count - i));
+      for (size_t k = i; k < count; ++k) {
+        PyTuple_SET_ITEM(bound.variadic.get(), k - i, Py_NewRef(args[k]));
+      }
+      bound.items[i] = bound.variadic.get();
+      break;
+    }
+    if (i >= parameters.size() || parameters[i].keyword_only) {
+      size_t most = 0;
+      while (most < parameters.size() && !parameters[most].keyword_only) ++most;
+      raise(PyExc_TypeError, base::text(op.name, "() takes at most ", most,
+                                        " positional arguments but ", count, " were given"));
+    }
+    bound.items[i] = args[i];
+  }
+  if (!keywords) return;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); ++k) {
+    PyObject* keyword = PyTuple_GET_ITEM(keywords, k);
+    size_t i = 0;
+    while (i < parameters.size() && self.names[i] != keyword &&
+           PyUnicode_Compare(self.names[i], keyword) != 0) {
+      ++i;
+    }
+    if (i == parameters.size()) {
+      // NumPy's names for PyTorch's.
+      const char* text = PyUnicode_AsUTF8(keyword);
+      const std::string_view name = text ? text : "?";
+      const std::string_view known = name == "axis" ? "dim" : name == "keepdims" ? "keepdim" : "";
+      for (i = 0; i < parameters.size() && parameters[i].name != known; ++i) {
+      }
+      if (i == parameters.size()) {
+        raise(PyExc_TypeError,
+              base::text(op.name, "() got an unexpected keyword argument '", name, "'"));
+      }
+    }
+    if (bound.items[i]) {
+      raise(PyExc_TypeError, base::text(op.name, "() got multiple values for argument '",
+                                        parameters[i].name, "'"));
+    }
+    bound.items[i] = args[count + k];
+  }
+}
+
+struct Parsed {
+  Values inputs;
+  graph::Attributes attributes;
+};
+
+Parsed parse(const PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  const Op& op = *self.op;
+  const auto& parameters = op.sig.parameters;
+  Bound bound;
+  bind_arguments(self, args, count, keywords, bound);
+  Parsed parsed;
+  std::vector<Attribute> attributes;
+  attributes.reserve(op.sig.attribute_count);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    PyObject* object = bound.items[i];
+    if (!object && !parameter.fallback) {
+      raise(PyExc_TypeError, base::text(op.name, "() missing required argument '", parameter.name,
+                                        "' (position ", i + 1, ")"));
+    }
+    if (parameter.is_tensor()) {
+      if (object) {
+        add_inputs(op, parameter, object, parsed.inputs);
+      } else if (const auto* number = std::get_if<double>(&*parameter.fallback)) {
+        parsed.inputs.push_back(graph::number_value(*number));
+      } else if (const auto* integer = std::get_if<int64_t>(&*parameter.fallback)) {
+        parsed.inputs.push_back(graph::number_value(*integer));
+      } else if (const auto* flag = std::get_if<bool>(&*parameter.fallback)) {
+        parsed.inputs.push_back(graph::number_value_bool(*flag));
+      } else {
+        parsed.inputs.emplace_back();
+      }
+    } else if (object) {
+      attributes.push_back(to_attribute(op, parameter, object));
+    } else if (parameter.type == ParameterType::generator) {
+      attributes.emplace_back(draw_random(nullptr));
+    } else {
+      attributes.push_back(*parameter.fallback);
+    }
+  }
+  parsed.attributes = graph::Attributes(std::move(attributes));
+  return parsed;
+}
+
+// Called with one tensor and nothing else, which is enough for the op: most calls by far.
+bool is_plain(const PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  return count == 1 && !keywords && self.defaults && is_tensor(args[0]);
+}
+
+// The attributes of a plain call; null when more than one tensor is needed.
+graph::Attributes* plain_defaults(const Op& op) {
+  const auto& parameters = op.sig.parameters;
+  if (parameters.empty() || parameters[0].type > ParameterType::tensor_or_number) return nullptr;
+  std::vector<Attribute> attributes;
+  for (size_t i = 1; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    if (parameter.is_tensor() || !parameter.fallback || parameter.type == ParameterType::generator) {
+      return nullptr;
+    }
+    attributes.push_back(*parameter.fallback);
+  }
+  return new graph::Attributes(std::move(attributes));
+}
+
+PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const auto& self = *reinterpret_cast<PyOp*>(object);
+    const size_t count = PyVectorcall_NARGS(flags);
+    const Op& op = *self.op;
+    Parsed parsed;
+    if (is_plain(self, args, count, keywords)) {
+      parsed.inputs.push_back(value_of(args[0]));
+      parsed.attributes = *self.defaults;
+    } else {
+      parsed = parse(self, args, count, keywords);
+    }
+    PyObject* first = count > 0 && is_tensor(args[0]) ? args[0] : nullptr;
+    if (self.in_place) {
+      if (!first) raise(PyExc_TypeError, base::text(op.name, "_(): the first argument must be a Tensor"));
+      autograd::apply_in_place(tensor_of(first), op, std::move(parsed.inputs),
+                               std::move(parsed.attributes));
+      return Py_NewRef(first);
+    }
+    if (op.pointwise() && op.sig.attribute_count == 0) {
+      return wrap(graph::record_pointwise(op, parsed.inputs));
+    }
+    // Composites and views may return a view of their input, or the input itself.
+    PyObject* parent = op.is_view() || op.is_composite() ? first : nullptr;
+    Values outputs = graph::record(op, parsed.inputs, std::move(parsed.attributes));
+    if (outputs.size() == 1 && !op.sig.returns_list) return wrap_result(std::move(outputs[0]), parent);
+    return wrap_all(std::move(outputs), parent, false);
+  });
+}
+
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+std::string full_name(const PyOp& self) { return self.op->name + (self.in_place ? "_" : ""); }
+
+PyObject* get_name(PyObject* self, void*) {
+  return PyUnicode_FromString(full_name(*reinterpret_cast<PyOp*>(self)).c_str());
+}
+PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("weft"); }
+PyObject* get_doc(PyObject* object, void*) {
+  const auto& self = *reinterpret_cast<PyOp*>(object);
+  std::string text = self.op->sig.text + "\n\n";
+  if (self.in_place) {
+    text = base::text(full_name(self), ": the in-place form of ", self.op->name,
+                      "; writes the result over the tensor and returns it.\n\n", text);
+  }
+  return PyUnicode_FromString((text + std::string(self.op->doc)).c_str());
+}
+PyObject* get_signature_text(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<PyOp*>(self)->op->sig.text.c_str());
+}
+PyObject* represent(PyObject* self) {
+  return PyUnicode_FromFormat("<weft op %s>", full_name(*reinterpret_cast<PyOp*>(self)).c_str());
+}
+PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }
+void dealloc(PyObject* self) {
+  delete[] reinterpret_cast<PyOp*>(self)->names;
+  delete reinterpret_cast<PyOp*>(self)->defaults;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyGetSetDef properties[] = {
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_name, nullptr, nullptr, nullptr},
+    {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {"signature", get_signature_text, nullptr, "The op's signature as declared.", nullptr},
+    {},
+};
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, "Pickle by name."},
+    {},
+};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},
+    {},
+};
+
+Object make_function(const Op& op, bool in_place) {
+  Object object = Object::check(op_type->tp_alloc(op_type, 0));
+  auto* self = reinterpret_cast<PyOp*>(object.get());
+  self->op = &op;
+  self->vectorcall = call;
+  self->in_place = in_place;
+  self->defaults = plain_defaults(op);
+  self->names = new PyObject*[op.sig.parameters.size()];
+  for (size_t i = 0; i < op.sig.parameters.size(); ++i) {
+    self->names[i] = PyUnicode_InternFromString(op.sig.parameters[i].name.c_str());
+  }
+  return object;
+}
+
+// A result of the same shape as the first tensor can be written over it.
+bool has_in_place_form(const Op& op) {
+  return !op.sig.parameters.empty() && op.sig.parameters[0].type <= ParameterType::tensor_or_number &&
+         op.sig.parameters[0].name == "input" && !op.is_view() && op.sig.outputs.size() == 1 &&
+         op.run.kind != graph::Run::Kind::by_value;
+}
+
+// One row of the op table as plain data, for docs, stubs and tests.
+PyObject* describe_ops(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object rows = Object::check(PyList_New(0));
+    for (const Op* op : graph::all_ops()) {
+      constexpr const char* kinds[] = {"formula", "kernel", "view", "composite", "by_value"};
+      Object parameters = Object::check(PyList_New(0));
+      for (const Parameter& parameter : op->sig.parameters) {
+        constexpr const char* types[] = {"Tensor", "Tensor|Number", "Tensor[]", "Number", "int",
+                                         "int[]",  "float",         "bool",     "str",    "dtype",
+                                         "Generator"};
+        Object entry = Object::check(Py_BuildValue(
+            "{s:s,s:s,s:O,s:O,s:O,s:s}", "name", parameter.name.c_str(), "type",
+            types[static_cast<int>(parameter.type)], "optional", parameter.optional ? Py_True : Py_False,
+            "variadic", parameter.variadic ? Py_True : Py_False, "keyword_only",
+            parameter.keyword_only ? Py_True : Py_False, "default",
+            parameter.fallback ? attribute_text(*parameter.fallback).c_str() : nullptr));
+        if (PyList_Append(parameters.get(), entry.get()) < 0) throw PythonError{};
+      }
+      Object outputs = Object::check(PyList_New(0));
+      for (const std::string& output : op->sig.outputs) {
+        Object name = Object::check(PyUnicode_FromString(output.c_str()));
+        if (PyList_Append(outputs.get(), name.get()) < 0) throw PythonError{};
+      }
+      Object row = Object::check(Py_BuildValue(
+          "{s:s,s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O}", "name", op->name.c_str(), "signature",
+          op->sig.text.c_str(), "doc", std::string(op->doc).c_str(), "kind",
+          kinds[static_cast<int>(op->run.kind)], "no_gradient",
+          std::string(op->gradient.reason).c_str(), "differentiable",
+          op->differentiable() ? Py_True : Py_False, "parameters", parameters.get(), "outputs",
+          outputs.get(), "returns_list", op->sig.returns_list ? Py_True : Py_False, "in_place",
+          has_in_place_form(*op) ? Py_True : Py_False));
+      if (PyList_Append(rows.get(), row.get()) < 0) throw PythonError{};
+    }
+    return rows.release();
+  });
+}
+
+PyMethodDef module_methods[] = {
+    {"describe_ops", describe_ops, METH_NOARGS, "Return the op table as a list of dicts."},
+    {},
+};
+
+}  // namespace
+
+void define_op_functions(PyObject* module) {
+  PyType_Slot slots[] = {
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+      {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+      {Py_tp_repr, reinterpret_cast<void*>(represent)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_getset, properties},
+      {Py_tp_methods, methods},
+      {Py_tp_members, members},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"weft.OpFunction", sizeof(PyOp), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                   slots};
+  op_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
+  if (PyModule_AddObjectRef(module, "OpFunction", reinterpret_cast<PyObject*>(op_type)) < 0 ||
+      PyModule_AddFunctions(module, module_methods) < 0) {
+    throw PythonError{};
+  }
+  Object table = Object::check(PyModule_New("weft._core.ops"));
+  auto publish = [&](const Op& op, bool in_place) {
+    Object function = make_function(op, in_place);
+    const std::string name = op.name + (in_place ? "_" : "");
+    if (PyModule_AddObjectRef(table.get(), name.c_str(), function.get()) < 0) throw PythonError{};
+    const auto& parameters = op.sig.parameters;
+    if (!parameters.empty() && parameters[0].name == "input" && parameters[0].is_tensor() &&
+        !PyDict_GetItemString(tensor_type->tp_dict, name.c_str()) &&
+        PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), name.c_str(),
+                               function.get()) < 0) {
+      throw PythonError{};
+    }
+  };
+  for (const Op* op : graph::all_ops()) {
+    if (op->sig.parameters.size() > most_parameters) base::bug(op->name, " has too many parameters");
+    publish(*op, false);
+    if (has_in_place_form(*op)) publish(*op, true);
+  }
+  if (PyModule_AddObjectRef(module, "ops", table.get()) < 0) throw PythonError{};
+}
+
+}  // namespace weft::bind

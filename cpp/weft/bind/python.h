@@ -1,0 +1,140 @@
+// What the files of this layer share. The only layer that sees Python.
+#pragma once
+
+#include <Python.h>
+// After Python.h, which they need.
+#include <frameobject.h>
+#include <structmember.h>
+
+#include <string>
+
+#include "weft/base/errors.h"
+#include "weft/graph/tensor.h"
+
+namespace weft::bind {
+
+using base::ErrorKind;
+using base::Ref;
+using graph::Array;
+using graph::Dims;
+using graph::DType;
+using graph::Node;
+using graph::Op;
+using graph::TensorData;
+using graph::TensorRef;
+using graph::Value;
+using graph::Values;
+
+// A Python exception is set; unwinds C++ to the nearest slot or function.
+struct PythonError {};
+
+// Owns a reference.
+class Object {
+ public:
+  Object() = default;
+  explicit Object(PyObject* owned) : object_(owned) {}
+  static Object borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Object(object);
+  }
+  // Takes a new reference from the C API; a null means that an exception is set.
+  static Object check(PyObject* owned) {
+    if (!owned) throw PythonError{};
+    return Object(owned);
+  }
+  Object(const Object& other) : object_(other.object_) { Py_XINCREF(object_); }
+  Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Object& operator=(Object other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Object() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// --- errors ---
+void define_errors(PyObject* module);
+void set_python_error(const base::Error& error);
+void set_current_exception() noexcept;  // inside a catch block: C++ exception to Python's
+[[noreturn]] void raise(PyObject* type, const std::string& message);
+
+// Runs the body of a slot; exceptions become Python's and `failed` is returned.
+template <class Body, class Result = std::invoke_result_t<Body>>
+Result guarded(Body&& body, Result failed = Result{}) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    set_current_exception();
+    return failed;
+  }
+}
+
+// --- tensors ---
+struct PyTensor {
+  PyObject_HEAD
+  TensorData* tensor;  // owned
+  PyObject* dict;
+  PyObject* weak_references;
+};
+
+extern PyTypeObject* tensor_type;
+
+inline bool is_tensor(PyObject* object) {
+  return Py_TYPE(object) == tensor_type || PyType_IsSubtype(Py_TYPE(object), tensor_type);
+}
+inline TensorData& tensor_of(PyObject* object) {
+  return *reinterpret_cast<PyTensor*>(object)->tensor;
+}
+inline const Value& value_of(PyObject* object) { return tensor_of(object).value(); }
+
+PyObject* wrap(Value value);            // a new Tensor
+PyObject* wrap(const TensorRef& tensor);  // its existing Python object, or a new one; None for null
+// A new Tensor that is a view of `parent` if its Value says so.
+PyObject* wrap_result(Value value, PyObject* parent);
+PyObject* wrap_all(Values values, PyObject* parent, bool as_list);
+void define_tensor_type(PyObject* module);
+
+// --- small objects ---
+PyObject* dtype_object(DType dtype);  // borrowed
+bool is_dtype(PyObject* object);
+DType dtype_from(PyObject* object);
+void define_dtypes(PyObject* module);
+PyObject* size_object(std::span<const int64_t> sizes);  // weft.Size
+extern PyObject* size_type;
+
+// --- op functions ---
+void define_op_functions(PyObject* module);
+PyObject* call_op(const Op& op, PyObject* const* args, size_t count, PyObject* names);
+
+// --- creation and reading ---
+Value tensor_from_python(PyObject* data, std::optional<DType> dtype);
+Value number_from_python(PyObject* number);  // weak 0-d value; empty if it is no number
+PyObject* to_python_number(const Value& value);
+PyObject* to_python_list(const Value& value);
+double read_double(const Value& value);
+int64_t read_integer(const Value& value);
+bool read_bool(const Value& value);
+
+// --- indexing ---
+PyObject* get_item(PyObject* self, PyObject* index);
+void set_item(PyObject* self, PyObject* index, PyObject* value);
+
+// --- the rest, each in its file ---
+void define_positions(PyObject* module);
+void define_exchange(PyObject* module);
+void define_autograd(PyObject* module);
+void define_random(PyObject* module);
+void define_optimizers(PyObject* module);
+void define_reading(PyObject* module);
+graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
+PyObject* grad_function(const Value& value);        // new reference; None for leaves
+// For garbage collection: Python objects in the graph that only this tensor owns.
+int visit_graph(const TensorData* tensor, visitproc visit, void* arg);
+void clear_graph(const TensorData* tensor);
+
+}  // namespace weft::bind

@@ -1,0 +1,97 @@
+// Generators: a seed and a counter. An op takes its stretch of the stream when it is recorded.
+#include <random>
+
+#include "weft/bind/python.h"
+
+namespace weft::bind {
+namespace {
+
+struct PyGenerator {
+  PyObject_HEAD
+  unsigned long long seed;
+  unsigned long long counter;
+};
+PyTypeObject* generator_type = nullptr;
+PyObject* default_generator = nullptr;
+
+// Counters set aside for one op: more than it has elements.
+constexpr unsigned long long stretch = 1ull << 40;
+
+PyGenerator& generator_of(PyObject* object) { return *reinterpret_cast<PyGenerator*>(object); }
+
+PyObject* make_generator(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self) generator_of(self).seed = 67280421310721ull;  // PyTorch's default
+  return self;
+}
+PyObject* manual_seed(PyObject* self, PyObject* seed) {
+  Object number(PyNumber_Index(seed));
+  if (!number) return nullptr;
+  const unsigned long long value = PyLong_AsUnsignedLongLongMask(number.get());
+  if (PyErr_Occurred()) return nullptr;
+  generator_of(self).seed = value;
+  generator_of(self).counter = 0;
+  return Py_NewRef(self);
+}
+PyObject* initial_seed(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(generator_of(self).seed);
+}
+PyObject* fresh_seed(PyObject* self, PyObject*) {
+  std::random_device device;
+  generator_of(self).seed = (static_cast<unsigned long long>(device()) << 32) | device();
+  generator_of(self).counter = 0;
+  return initial_seed(self, nullptr);
+}
+PyObject* get_state(PyObject* self, PyObject*) {
+  return Py_BuildValue("(KK)", generator_of(self).seed, generator_of(self).counter);
+}
+PyObject* set_state(PyObject* self, PyObject* state) {
+  unsigned long long seed, counter;
+  if (!PyTuple_Check(state) || !PyArg_ParseTuple(state, "KK", &seed, &counter)) {
+    PyErr_SetString(PyExc_TypeError, "set_state() takes what get_state() returned");
+    return nullptr;
+  }
+  generator_of(self).seed = seed;
+  generator_of(self).counter = counter;
+  return Py_NewRef(self);
+}
+
+PyMethodDef methods[] = {
+    {"manual_seed", manual_seed, METH_O, "Set the seed and start the stream over; return the generator."},
+    {"initial_seed", initial_seed, METH_NOARGS, "Return the seed."},
+    {"seed", fresh_seed, METH_NOARGS, "Take a seed from the operating system; return it."},
+    {"get_state", get_state, METH_NOARGS, "Return the state."},
+    {"set_state", set_state, METH_O, "Go back to a state from get_state()."},
+    {},
+};
+
+}  // namespace
+
+graph::RandomKey draw_random(PyObject* generator) {
+  if (!generator || generator == Py_None) generator = default_generator;
+  if (!PyObject_TypeCheck(generator, generator_type)) {
+    raise(PyExc_TypeError, base::text("generator must be a Generator, not ", Py_TYPE(generator)->tp_name));
+  }
+  PyGenerator& self = generator_of(generator);
+  const graph::RandomKey key{self.seed, self.counter};
+  self.counter += stretch;
+  return key;
+}
+
+void define_random(PyObject* module) {
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(make_generator)},
+      {Py_tp_methods, methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"weft.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  generator_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
+  default_generator = Object::check(make_generator(generator_type, nullptr, nullptr)).release();
+  Object seeded(fresh_seed(default_generator, nullptr));
+  if (PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) < 0 ||
+      PyModule_AddObjectRef(module, "default_generator", default_generator) < 0) {
+    throw PythonError{};
+  }
+}
+
+}  // namespace weft::bind

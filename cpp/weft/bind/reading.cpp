@@ -1,0 +1,357 @@
+// Python numbers and lists to tensors and back; dtype and Size objects.
+#include <cmath>
+
+#include "weft/bind/python.h"
+#include "weft/graph/record.h"
+#include "weft/kernels/map.h"
+#include "weft/tensor/promotion.h"
+
+namespace weft::bind {
+
+PyObject* size_type = nullptr;
+
+namespace {
+
+// --- dtype objects ---
+
+struct PyDType {
+  PyObject_HEAD
+  DType dtype;
+};
+PyTypeObject* dtype_type = nullptr;
+PyObject* dtypes[tensor::dtype_count];
+
+PyObject* dtype_repr(PyObject* self) {
+  const auto name = tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype);
+  return PyUnicode_FromString(base::text("torch.", name).c_str());
+}
+PyObject* dtype_reduce(PyObject* self, PyObject*) {
+  // Pickles as the attribute of the same name of the core module.
+  return PyUnicode_FromString(std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
+}
+PyObject* dtype_is_floating(PyObject* self, void*) {
+  return PyBool_FromLong(tensor::is_floating(reinterpret_cast<PyDType*>(self)->dtype));
+}
+PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* dtype_is_signed(PyObject* self, void*) {
+  const DType dtype = reinterpret_cast<PyDType*>(self)->dtype;
+  return PyBool_FromLong(dtype != DType::u8 && dtype != DType::boolean);
+}
+PyObject* dtype_itemsize(PyObject* self, void*) {
+  return PyLong_FromLongLong(tensor::item_size(reinterpret_cast<PyDType*>(self)->dtype));
+}
+PyObject* dtype_name(PyObject* self, void*) {
+  return PyUnicode_FromString(std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
+}
+PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("weft._core"); }
+PyGetSetDef dtype_properties[] = {
+    {"is_floating_point", dtype_is_floating, nullptr, "Whether elements are floating-point numbers.", nullptr},
+    {"is_complex", dtype_is_complex, nullptr, "Always False: complex numbers come later.", nullptr},
+    {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
+    {"itemsize", dtype_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"name", dtype_name, nullptr, "The name, such as 'float32'.", nullptr},
+    {"__module__", dtype_module, nullptr, nullptr, nullptr},
+    {},
+};
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, "Pickle by name."},
+    {},
+};
+
+// --- reading single elements ---
+
+void require_single(const Value& value) {
+  if (value.count() != 1) {
+    base::fail(ErrorKind::shape, "a Tensor with ", value.count(),
+               " elements cannot be converted to a Python number; its shape is ", value.sizes());
+  }
+}
+
+// The only element, converted to T's dtype.
+template <class T>
+T read_as(const Value& value, DType dtype) {
+  require_single(value);
+  const Array& array = value.array();
+  if (array.dtype == dtype) return *array.as<T>();
+  Array target = Array::allocate(array.sizes, dtype);
+  kernels::copy(array, target);
+  return *target.as<T>();
+}
+
+PyObject* element(DType dtype, const char* at) {
+  switch (dtype) {
+    case DType::f32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
+    case DType::f64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
+    case DType::f16: return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::Half*>(at)));
+    case DType::bf16: return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::BFloat16*>(at)));
+    case DType::i8: return PyLong_FromLong(*reinterpret_cast<const int8_t*>(at));
+    case DType::i16: return PyLong_FromLong(*reinterpret_cast<const int16_t*>(at));
+    case DType::i32: return PyLong_FromLong(*reinterpret_cast<const int32_t*>(at));
+    case DType::u8: return PyLong_FromLong(*reinterpret_cast<const uint8_t*>(at));
+    case DType::boolean: return PyBool_FromLong(*reinterpret_cast<const uint8_t*>(at) != 0);
+    case DType::i64: break;
+  }
+  return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(at));
+}
+
+PyObject* nested_list(const Array& array, int64_t dim, const char* at) {
+  if (dim == array.rank()) return element(array.dtype, at);
+  const int64_t step = array.strides[dim] * tensor::item_size(array.dtype);
+  Object list = Object::check(PyList_New(array.sizes[dim]));
+  for (int64_t i = 0; i < array.sizes[dim]; ++i) {
+    PyList_SET_ITEM(list.get(), i, Object::check(nested_list(array, dim + 1, at + i * step)).release());
+  }
+  return list.release();
+}
+
+// --- tensors from nested sequences ---
+
+bool is_sequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+class Reader {
+ public:
+  Value read(PyObject* data, std::optional<DType> dtype) {
+    shape_of(data);
+    tensor::checked_count("tensor", sizes_);
+    inspect(data, 0);
+    if (!dtype) dtype = any_ ? kind_ : tensor::default_dtype;
+    Array array = Array::allocate(sizes_, *dtype);
+    // Numbers go through double or int64, whichever holds them exactly.
+    const DType through = any_ && tensor::is_floating(kind_) ? DType::f64 : DType::i64;
+    Array buffer = *dtype == through ? array : Array::allocate(sizes_, through);
+    next_ = buffer.data();
+    if (array.count() > 0) fill(data, 0, through == DType::f64);
+    if (*dtype != through) kernels::copy(buffer, array);
+    return Value(std::move(array));
+  }
+
+ private:
+  void shape_of(PyObject* data) {
+    while (is_sequence(data)) {
+      if (sizes_.size() >= tensor::max_rank) {
+        raise(PyExc_ValueError, base::text("tensor(): the data is nested more than ",
+                                           tensor::max_rank, " levels deep"));
+      }
+      sizes_.push_back(PySequence_Fast_GET_SIZE(data));
+      if (sizes_.back() == 0) return;
+      data = PySequence_Fast_GET_ITEM(data, 0);
+    }
+    if (is_tensor(data) && tensor_of(data).array().count() == 1) return;
+  }
+
+  // Checks that the nesting is regular and finds the kind of numbers.
+  void inspect(PyObject* data, size_t depth) {
+    if (depth < sizes_.size()) {
+      if (!is_sequence(data)) {
+        raise(PyExc_ValueError, base::text("tensor(): expected a sequence of length ", sizes_[depth],
+                                           " at dim ", depth, ", got ", Py_TYPE(data)->tp_name));
+      }
+      const Py_ssize_t length = PySequence_Fast_GET_SIZE(data);
+      if (length != sizes_[depth]) {
+        raise(PyExc_ValueError, base::text("tensor(): expected sequence of length ", sizes_[depth],
+                                           " at dim ", depth, " (got ", length, ")"));
+      }
+      for (Py_ssize_t i = 0; i < length && PySequence_Fast_GET_SIZE(data) == length; ++i) {
+        inspect(PySequence_Fast_GET_ITEM(data, i), depth + 1);
+      }
+      return;
+    }
+    DType kind;
+    if (PyFloat_Check(data)) {
+      kind = tensor::default_dtype;
+    } else if (PyBool_Check(data)) {
+      kind = DType::boolean;
+    } else if (PyLong_Check(data)) {
+      kind = DType::i64;
+    } else if (is_tensor(data)) {
+      kind = tensor_of(data).array().dtype;
+      if (tensor_of(data).array().count() != 1) {
+        raise(PyExc_ValueError, "tensor(): only tensors of one element can stand in a list");
+      }
+    } else if (PyComplex_Check(data)) {
+      base::fail(ErrorKind::unsupported, "tensor(): complex numbers are not supported yet");
+    } else if (const Value number = number_from_python(data)) {
+      kind = number.dtype() == DType::f64 ? tensor::default_dtype : number.dtype();
+    } else {
+      raise(PyExc_TypeError, base::text("tensor(): cannot make a tensor element of ",
+                                        Py_TYPE(data)->tp_name));
+    }
+    kind_ = any_ ? tensor::promote(kind_, kind) : kind;
+    any_ = true;
+  }
+
+  void fill(PyObject* data, size_t depth, bool real) {
+    if (depth < sizes_.size()) {
+      for (int64_t i = 0; i < sizes_[depth]; ++i) {
+        if (!is_sequence(data) || PySequence_Fast_GET_SIZE(data) != sizes_[depth]) {
+          raise(PyExc_ValueError, "tensor(): the data changed while it was read");
+        }
+        fill(PySequence_Fast_GET_ITEM(data, i), depth + 1, real);
+      }
+      return;
+    }
+    if (real) {
+      *reinterpret_cast<double*>(next_) =
+          PyFloat_Check(data) ? PyFloat_AS_DOUBLE(data) : PyFloat_AsDouble(data);
+    } else {
+      Object index = Object::check(PyNumber_Index(data));
+      *reinterpret_cast<int64_t*>(next_) = PyLong_AsLongLong(index.get());
+    }
+    if (PyErr_Occurred()) throw PythonError{};
+    next_ += 8;
+  }
+
+  Dims sizes_;
+  DType kind_ = DType::boolean;
+  bool any_ = false;
+  char* next_ = nullptr;
+};
+
+PyObject* tensor_from_data(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* data = nullptr;
+    PyObject* dtype = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O", &data, &dtype)) throw PythonError{};
+    if (dtype != Py_None && !is_dtype(dtype)) raise(PyExc_TypeError, "tensor(): dtype must be a dtype");
+    return wrap(tensor_from_python(
+        data, dtype == Py_None ? std::nullopt : std::optional(dtype_from(dtype))));
+  });
+}
+PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(tensor::default_dtype)); }
+PyObject* set_default_dtype(PyObject*, PyObject* dtype) {
+  return guarded([&]() -> PyObject* {
+    if (!is_dtype(dtype) || !tensor::is_floating(dtype_from(dtype))) {
+      raise(PyExc_TypeError, "set_default_dtype(): only floating-point dtypes are supported as the default type");
+    }
+    tensor::default_dtype = dtype_from(dtype);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* promote_types(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *a, *b;
+    if (!PyArg_ParseTuple(args, "OO", &a, &b)) throw PythonError{};
+    if (!is_dtype(a) || !is_dtype(b)) raise(PyExc_TypeError, "promote_types() takes two dtypes");
+    return Py_NewRef(dtype_object(tensor::promote(dtype_from(a), dtype_from(b))));
+  });
+}
+PyObject* set_size_type(PyObject*, PyObject* type) {
+  if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &PyTuple_Type)) {
+    PyErr_SetString(PyExc_TypeError, "a subclass of tuple is needed");
+    return nullptr;
+  }
+  Py_XSETREF(size_type, Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"tensor", tensor_from_data, METH_VARARGS, "Make a tensor from numbers or nested lists."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, "Return the default floating-point dtype."},
+    {"set_default_dtype", set_default_dtype, METH_O, "Set the default floating-point dtype."},
+    {"promote_types", promote_types, METH_VARARGS, "Return the common dtype of two dtypes."},
+    {"set_size_type", set_size_type, METH_O, "Set the class of Tensor.shape."},
+    {},
+};
+
+}  // namespace
+
+PyObject* dtype_object(DType dtype) { return dtypes[static_cast<int>(dtype)]; }
+bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_type; }
+DType dtype_from(PyObject* object) { return reinterpret_cast<PyDType*>(object)->dtype; }
+
+void define_dtypes(PyObject* module) {
+  PyType_Slot slots[] = {
+      {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+      {Py_tp_getset, dtype_properties},
+      {Py_tp_methods, dtype_methods},
+      {0, nullptr},
+  };
+  PyType_Spec spec{"weft.dtype", sizeof(PyDType), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  dtype_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
+  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) < 0) throw PythonError{};
+  for (int i = 0; i < tensor::dtype_count; ++i) {
+    auto* object = PyObject_New(PyDType, dtype_type);
+    if (!object) throw PythonError{};
+    object->dtype = static_cast<DType>(i);
+    dtypes[i] = reinterpret_cast<PyObject*>(object);
+    const std::string name(tensor::name_of(object->dtype));
+    if (PyModule_AddObjectRef(module, name.c_str(), dtypes[i]) < 0) throw PythonError{};
+  }
+}
+
+void define_reading(PyObject* module) {
+  if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+}
+
+PyObject* size_object(std::span<const int64_t> sizes) {
+  const auto count = static_cast<Py_ssize_t>(sizes.size());
+  auto* type = size_type ? reinterpret_cast<PyTypeObject*>(size_type) : &PyTuple_Type;
+  PyObject* result = size_type ? type->tp_alloc(type, count) : PyTuple_New(count);
+  if (!result) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(result, i, PyLong_FromLongLong(sizes[i]));
+  return result;
+}
+
+Value number_from_python(PyObject* object) {
+  if (PyFloat_Check(object)) return graph::number_value(PyFloat_AS_DOUBLE(object));
+  if (PyBool_Check(object)) return graph::number_value_bool(object == Py_True);
+  if (PyLong_Check(object)) {
+    const int64_t number = PyLong_AsLongLong(object);
+    if (number == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      raise(PyExc_OverflowError, "a Python int that does not fit in 64 bits cannot become a tensor element");
+    }
+    return graph::number_value(number);
+  }
+  // NumPy scalars behave like Python numbers.
+  if (!std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.") || is_sequence(object)) return {};
+  if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool")) {
+    return graph::number_value_bool(PyObject_IsTrue(object) == 1);
+  }
+  if (PyIndex_Check(object)) {
+    Object index = Object::check(PyNumber_Index(object));
+    return number_from_python(index.get());
+  }
+  if (!PyNumber_Check(object) || PyObject_HasAttrString(object, "__len__")) return {};
+  const double number = PyFloat_AsDouble(object);
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return {};
+  }
+  return graph::number_value(number);
+}
+
+Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
+  if (is_tensor(data)) {
+    const Array& array = value_of(data).array();
+    Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
+    kernels::copy(array, copy);
+    return Value(std::move(copy));
+  }
+  return Reader().read(data, dtype);
+}
+
+double read_double(const Value& value) { return read_as<double>(value, DType::f64); }
+int64_t read_integer(const Value& value) { return read_as<int64_t>(value, DType::i64); }
+
+bool read_bool(const Value& value) {
+  if (value.count() != 1) {
+    base::fail(ErrorKind::shape, "Boolean value of Tensor with ",
+               value.count() == 0 ? "no values" : "more than one value", " is ambiguous; its shape is ",
+               value.sizes());
+  }
+  if (tensor::is_floating(value.dtype())) return read_double(value) != 0;  // NaN is true
+  return read_integer(value) != 0;
+}
+
+PyObject* to_python_number(const Value& value) {
+  require_single(value);
+  return element(value.dtype(), value.array().data());
+}
+
+PyObject* to_python_list(const Value& value) {
+  return nested_list(value.array(), 0, value.array().data());
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,80 @@
+// Everything that a `with` block can switch, as one struct per thread. A fiber that is parked keeps
+// its own copy.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/graph/value.h"
+
+namespace weft::graph {
+
+class Call;
+struct Program;
+class ProgramBuilder;
+struct PackedTensor;
+
+// Decides when a recorded application runs.
+struct Executor {
+  virtual ~Executor() = default;
+  // Computes call.outputs, whose metas the shape rule has set (views need nothing).
+  virtual void run(Call& call) const = 0;
+  // Runs an element-wise Program; `outputs` are allocated, inputs broadcast to their shape. Inputs
+  // that it does not read may be null.
+  virtual void run_fused(const Program& program, std::span<const Array* const> inputs,
+                         std::span<const Array* const> outputs) const = 0;
+};
+
+// saved_tensors_hooks: takes a tensor that is about to be saved.
+struct SaveHooks {
+  virtual ~SaveHooks() = default;
+  virtual std::unique_ptr<PackedTensor> pack(const Value& value) = 0;
+};
+
+struct Modes {
+  bool grad = true;
+  bool inference = false;
+  bool keep_values = false;            // nodes keep their results, for debugging
+  const Executor* executor = nullptr;  // null: the default one
+  ProgramBuilder* tracer = nullptr;    // notes each application while a Program is made
+  SaveHooks* save_hooks = nullptr;
+  Position position = 0;  // when not 0: what is recorded now is blamed on this position
+};
+
+inline thread_local constinit Modes modes;
+
+// Where Python last read a number from a value that had a gradient; for messages.
+inline Position last_item_read = 0;
+
+// Restores all modes when it goes out of scope.
+class ModesGuard {
+ public:
+  ModesGuard() : saved_(modes) {}
+  ~ModesGuard() { modes = saved_; }
+  ModesGuard(const ModesGuard&) = delete;
+  ModesGuard& operator=(const ModesGuard&) = delete;
+
+ private:
+  Modes saved_;
+};
+
+// What lower layers cannot know by themselves; set once when the module loads.
+struct Host {
+  Position (*position)() = nullptr;                    // the user's line that is running now
+  std::string (*position_text)(Position) = nullptr;    // "model.py:12"
+  void (*copy)(const Array& from, const Array& to) = nullptr;  // kernels::copy
+  int (*find_formula)(std::string_view name) = nullptr;
+  void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*, int64_t) = nullptr;
+  const Executor* eager = nullptr;
+};
+inline Host host;
+
+inline Position current_position() {
+  if (modes.position) return modes.position;
+  return host.position ? host.position() : 0;
+}
+std::string position_text(Position position);  // "line 3 of model.py" or "an unknown line"
+
+}  // namespace weft::graph

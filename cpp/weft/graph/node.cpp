@@ -1,0 +1,65 @@
+#include "weft/graph/node.h"
+
+#include "weft/graph/modes.h"
+#include "weft/graph/op.h"
+
+namespace weft::graph {
+namespace {
+
+int64_t live_nodes = 0;
+uint64_t sequences = 0;
+
+// Nodes whose count fell to zero while another one was being freed: freeing one at a time instead
+// of each inside its consumer keeps the stack flat for graphs of any depth.
+std::vector<Node*> dying;
+bool draining = false;
+
+}  // namespace
+
+Node::Node(const Op* op, Position position)
+    : op(op), sequence(next_sequence()), position(position) {
+  ++live_nodes;
+}
+
+Node::~Node() { --live_nodes; }
+
+void Node::destroy(Node* node) noexcept {
+  if (draining) {
+    dying.push_back(node);
+    return;
+  }
+  draining = true;
+  delete node;
+  while (!dying.empty()) {
+    Node* next = dying.back();
+    dying.pop_back();
+    delete next;
+  }
+  draining = false;
+}
+
+void Node::release_saved(Position at) {
+  if (extras && extras->custom) extras->custom->release();
+  if (saved.empty()) return;
+  // Freeing may run a user's code, which must not see half of it.
+  const auto freed = std::move(saved);
+  released = true;
+  released_at = at;
+}
+
+std::string Node::name() const {
+  if (op) return op->node_name;
+  if (is_leaf()) return "AccumulateGrad";
+  if (extras && extras->custom) return extras->custom->name();
+  return "Node";
+}
+
+int64_t Node::live() { return live_nodes; }
+uint64_t Node::next_sequence() { return ++sequences; }
+
+std::string position_text(Position position) {
+  if (position == 0 || host.position_text == nullptr) return "an unknown line";
+  return host.position_text(position);
+}
+
+}  // namespace weft::graph

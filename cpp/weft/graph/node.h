@@ -1,0 +1,127 @@
+// Node: one op applied once. Immutable but for what backward frees. Never owns its outputs, so
+// there are no cycles; frees iteratively, so depth does not matter.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/graph/attributes.h"
+#include "weft/graph/value.h"
+
+namespace weft::graph {
+
+struct Op;
+struct TensorData;
+
+// A gradient's way back: into which node, as which of its outputs.
+struct Edge {
+  base::Ref<Node> node;
+  uint32_t output = 0;
+};
+
+// What a user's pack hook returned, kept by bind/.
+struct PackedTensor {
+  virtual ~PackedTensor() = default;
+  virtual Value unpack() = 0;
+};
+
+// A tensor that the gradient rule reads. An input keeps its Value (with its history); an output
+// keeps only its array, because its producer is this very node.
+struct Saved {
+  Value value;
+  uint32_t version = 0;
+  bool is_output = false;
+  uint16_t index = 0;  // which input or output; `neither` for what a user's function made inside
+  std::unique_ptr<PackedTensor> packed;  // set when saved_tensors_hooks took it
+
+  static constexpr uint16_t neither = UINT16_MAX;
+};
+
+// Called with a gradient; may return another one, or an empty Value to leave it as it is.
+struct GradientHook {
+  virtual ~GradientHook() = default;
+  virtual Value call(const Value& gradient) = 0;
+};
+
+struct OutputHook {
+  uint32_t output;
+  uint64_t id;
+  std::shared_ptr<GradientHook> hook;
+};
+
+// A rule that is not in the op table (a user's autograd.Function, a Program).
+struct CustomRule {
+  virtual ~CustomRule() = default;
+  virtual const char* name() const = 0;
+  virtual Values backward(Node& node, const Values& gradients) = 0;
+  virtual void release() noexcept = 0;  // free what was saved
+};
+
+// State of a leaf: where its gradient accumulates.
+struct Leaf {
+  TensorData* tensor = nullptr;  // the leaf itself; cleared when it dies
+  std::vector<std::pair<uint64_t, std::shared_ptr<GradientHook>>> post_accumulate;
+};
+
+// Results and their gradients, kept where somebody wants to look at them (weft.debug).
+struct KeptValues {
+  std::vector<Array> outputs;
+  std::vector<Array> gradients;  // without memory where there was none
+};
+
+struct NodeExtras {
+  std::vector<OutputHook> hooks;          // of tensors that are outputs of this node
+  std::vector<OutputHook> retained;       // retain_grad
+  std::unique_ptr<CustomRule> custom;
+  std::unique_ptr<Leaf> leaf;
+  std::unique_ptr<KeptValues> kept;
+  void* wrapper = nullptr;  // bind's Python object for grad_fn, borrowed
+};
+
+struct Meta {
+  Dims sizes;
+  DType dtype;
+};
+
+class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
+ public:
+  Node(const Op* op, Position position);
+  ~Node();
+  static void destroy(Node* node) noexcept;
+
+  const Op* op;  // null for leaves and user-written rules
+  Attributes attributes;
+  base::SmallVector<Edge, 2> edges;    // one per tensor input; no node where no gradient is needed
+  base::SmallVector<Saved, 2> saved;
+  base::SmallVector<Meta, 1> outputs;
+  std::vector<Meta> inputs;            // empty when each input is like the first output
+  uint64_t sequence;                   // creation number: a topological order
+  Position position;
+  uint32_t input_count = 0;
+  uint32_t needs = 0;           // bit i: input i needs a gradient
+  uint32_t defined_inputs = 0;  // bit i: input i was given
+  bool released = false;               // saved tensors were freed by a backward
+  Position released_at = 0;
+  std::unique_ptr<NodeExtras> extras;
+  const void* visited_by = nullptr;    // the backward that has gradients for this node now
+  uint32_t visit_slot = 0;             // and where it keeps them
+
+  NodeExtras& extra() {
+    if (!extras) extras = std::make_unique<NodeExtras>();
+    return *extras;
+  }
+  bool is_leaf() const { return extras && extras->leaf; }
+  void release_saved(Position at);
+  std::string name() const;  // "MulBackward0"
+  const Meta& input_meta(size_t i) const { return inputs.empty() ? outputs[0] : inputs[i]; }
+
+  static int64_t live();  // number of nodes alive
+  static uint64_t next_sequence();
+};
+
+struct GradientPlan;
+const GradientPlan* find_plan(const Node& node);
+
+}  // namespace weft::graph

@@ -1,0 +1,125 @@
+#include "weft/graph/program.h"
+
+#include <sstream>
+
+#include "weft/graph/modes.h"
+#include "weft/graph/op.h"
+#include "weft/graph/record.h"
+
+namespace weft::graph {
+
+int ProgramBuilder::new_slot(const Value& value) {
+  kept_.push_back(value);
+  const int slot = static_cast<int>(kept_.size()) - 1;
+  slots_[value.get()] = slot;
+  return slot;
+}
+
+void ProgramBuilder::add_input(const Value& value) {
+  new_slot(value);
+  ++program_.input_count;
+}
+
+void ProgramBuilder::alias(const Value& other, const Value& value) {
+  const int slot = slot_of(value);
+  aliases_.push_back(other);
+  slots_[other.get()] = slot;
+}
+
+int ProgramBuilder::slot_of(const Value& value) {
+  if (!value) return -1;
+  if (auto found = slots_.find(value.get()); found != slots_.end()) return found->second;
+  return new_slot(value);  // a constant; `finish` puts constants after the inputs
+}
+
+void ProgramBuilder::note(const Call& call, std::span<const Value> outputs, Position position) {
+  Instruction instruction{&call.op, call.attributes, {}, 0, static_cast<int>(outputs.size()),
+                          call.compute, position};
+  for (const Value& input : call.inputs) instruction.inputs.push_back(slot_of(input));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int slot = new_slot(outputs[i]);
+    if (i == 0) instruction.first_output = slot;
+  }
+  program_.instructions.push_back(std::move(instruction));
+}
+
+Program ProgramBuilder::finish(std::span<const Value> outputs) {
+  const int inputs = program_.input_count;
+  std::vector<int> wanted;
+  for (const Value& output : outputs) wanted.push_back(slot_of(output));
+
+  std::vector<bool> needed(kept_.size()), produced(kept_.size());
+  for (int slot : wanted) {
+    if (slot >= 0) needed[slot] = true;
+  }
+  std::vector<Instruction> kept;
+  for (size_t i = program_.instructions.size(); i-- > 0;) {
+    Instruction& instruction = program_.instructions[i];
+    bool used = false;
+    for (int k = 0; k < instruction.output_count; ++k) {
+      used = used || needed[instruction.first_output + k];
+    }
+    if (!used) continue;
+    for (int k = 0; k < instruction.output_count; ++k) produced[instruction.first_output + k] = true;
+    for (int slot : instruction.inputs) {
+      if (slot >= 0) needed[slot] = true;
+    }
+    kept.push_back(std::move(instruction));
+  }
+  program_.instructions.assign(std::make_move_iterator(kept.rbegin()),
+                               std::make_move_iterator(kept.rend()));
+
+  // Renumber: inputs, constants, results.
+  std::vector<int> renamed(kept_.size(), -1);
+  int next = 0;
+  for (; next < inputs; ++next) renamed[next] = next;
+  for (size_t slot = inputs; slot < kept_.size(); ++slot) {
+    if (!needed[slot] || produced[slot]) continue;
+    renamed[slot] = next++;
+    program_.constants.push_back(kept_[slot]);
+  }
+  for (Instruction& instruction : program_.instructions) {
+    const int first = next;
+    for (int k = 0; k < instruction.output_count; ++k) renamed[instruction.first_output + k] = next++;
+    for (int& slot : instruction.inputs) slot = slot < 0 ? -1 : renamed[slot];
+    instruction.first_output = first;
+  }
+  for (int slot : wanted) program_.outputs.push_back(slot < 0 ? -1 : renamed[slot]);
+  program_.slot_count = next;
+  return std::move(program_);
+}
+
+Values Program::apply(std::span<const Value> inputs) const {
+  std::vector<Value> slots(inputs.begin(), inputs.end());
+  slots.insert(slots.end(), constants.begin(), constants.end());
+  for (const Instruction& instruction : instructions) {
+    Values arguments;
+    for (int slot : instruction.inputs) arguments.push_back(slot < 0 ? Value() : slots[slot]);
+    Values results = record(*instruction.op, arguments, instruction.attributes);
+    slots.insert(slots.end(), results.begin(), results.end());
+  }
+  Values results;
+  for (int slot : outputs) results.push_back(slot < 0 ? Value() : slots[slot]);
+  return results;
+}
+
+std::string Program::to_string() const {
+  std::ostringstream out;
+  auto slot_text = [](int slot) { return slot < 0 ? std::string("-") : "%" + std::to_string(slot); };
+  for (const Instruction& instruction : instructions) {
+    out << slot_text(instruction.first_output) << " = " << instruction.op->name << "(";
+    for (size_t i = 0; i < instruction.inputs.size(); ++i) {
+      out << (i ? ", " : "") << slot_text(instruction.inputs[i]);
+    }
+    for (size_t i = 0; i < instruction.attributes.size(); ++i) {
+      out << ", " << attribute_text(instruction.attributes[i]);
+    }
+    out << ")\n";
+  }
+  out << "return";
+  for (int slot : outputs) out << " " << slot_text(slot);
+  out << "\n";
+  return out.str();
+}
+
+}  // namespace weft::graph

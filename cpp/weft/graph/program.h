@@ -1,0 +1,62 @@
+// Program: a straight line of ops over slots, as plain data. Gradient rules, composites and fused
+// chains are Programs. Slots: inputs first, then constants, then results in order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/graph/attributes.h"
+#include "weft/graph/value.h"
+
+namespace weft::graph {
+
+struct Op;
+class Call;
+
+struct Instruction {
+  const Op* op;
+  Attributes attributes;
+  base::SmallVector<int, 3> inputs;  // slots; -1 for an optional input that is missing
+  int first_output;
+  int output_count;
+  DType compute;  // element-wise ops: in which dtype
+  Position position;
+};
+
+struct Program {
+  int input_count = 0;
+  std::vector<Value> constants;
+  std::vector<Instruction> instructions;
+  std::vector<int> outputs;  // slots; -1 for none
+  int slot_count = 0;
+  mutable std::shared_ptr<const void> compiled;  // the executor's form of it, made on first use
+
+  std::string to_string() const;
+  // Applies it through record, op by op: results have a history if gradients are on.
+  Values apply(std::span<const Value> inputs) const;
+};
+
+// An executor that runs nothing: shape rules alone say what there is to know.
+const struct Executor& meta_executor();
+
+// Notes what is recorded while it is modes.tracer.
+class ProgramBuilder {
+ public:
+  void add_input(const Value& value);
+  void note(const Call& call, std::span<const Value> outputs, Position position);
+  // Another name for a value: both stand for one slot.
+  void alias(const Value& other, const Value& value);
+  Program finish(std::span<const Value> outputs);  // drops what no output needs
+
+ private:
+  int slot_of(const Value& value);
+  int new_slot(const Value& value);
+  Program program_;
+  std::vector<Value> kept_;  // by slot; keeps addresses unique while they are keys
+  std::vector<Value> aliases_;
+  std::unordered_map<const ValueData*, int> slots_;
+};
+
+}  // namespace weft::graph

@@ -1,0 +1,412 @@
+#include "weft/graph/record.h"
+
+#include <algorithm>
+
+#include "weft/graph/program.h"
+#include "weft/graph/rule.h"
+#include "weft/tensor/promotion.h"
+
+namespace weft::graph {
+
+using base::ErrorKind;
+using tensor::Promotion;
+
+// In graph/gradient.cpp.
+const GradientPlan& plan_gradient(const Op& op, const Attributes& attributes,
+                                  std::span<const Value> inputs, std::span<const Value> outputs,
+                                  uint32_t needs, uint32_t defined);
+
+void save(Node& node, const Value& value, bool is_output, size_t index, uint32_t version) {
+  if (value->inference) {
+    base::fail(ErrorKind::gradient,
+               "a tensor made in inference mode cannot be saved for backward (",
+               node.op ? node.op->name : node.name(), " at ", position_text(node.position), " reads it); make a clone() of it first");
+  }
+  Saved saved{value, version, is_output, static_cast<uint16_t>(index), nullptr};
+  if (modes.save_hooks && !value->is_number) {
+    saved.packed = modes.save_hooks->pack(value);
+    saved.value = Value();
+  }
+  node.saved.push_back(std::move(saved));
+}
+
+namespace {
+
+DType common_dtype(const Call& call) {
+  const size_t begin = call.op.shape.skip;
+  const Value& first = call.inputs[begin];
+  bool uniform = !first->is_number;
+  for (size_t i = begin + 1; i < call.inputs.size() && uniform; ++i) {
+    uniform = call[i].dtype() == first.dtype() && !call[i]->is_number;
+  }
+  if (uniform) return first.dtype();
+  Promotion promotion;
+  for (size_t i = begin; i < call.inputs.size(); ++i) {
+    const Value& value = call[i];
+    promotion.add(value.dtype(), value->is_number    ? Promotion::number
+                                 : value.rank() == 0 ? Promotion::zero_dim
+                                                     : Promotion::tensor);
+  }
+  return promotion.result();
+}
+
+Dims common_sizes(const Call& call) {
+  Dims sizes = call[0].sizes();
+  for (size_t i = 1; i < call.inputs.size(); ++i) {
+    const Dims& other = call[i].sizes();
+    if (other.empty() || other == sizes) continue;
+    auto both = tensor::broadcast(sizes, other);
+    if (!both) [[unlikely]] {
+      std::string shapes;
+      for (size_t k = 0; k < call.inputs.size(); ++k) {
+        shapes += base::text(k ? ", " : "", call.op.sig.parameters[k].name, " is ", call[k].sizes());
+      }
+      call.fail(ErrorKind::shape, "the shapes do not broadcast; ", shapes);
+    }
+    sizes = std::move(*both);
+  }
+  return sizes;
+}
+
+void infer_elementwise(Call& call) {
+  DType compute = common_dtype(call);
+  const Result result = call.op.shape.result;
+  if (result == Result::floating && !tensor::is_floating(compute)) compute = tensor::default_dtype;
+  const Domain domain = call.op.run.formula.domain;
+  if (domain == Domain::floats && !tensor::is_floating(compute)) [[unlikely]] {
+    call.fail(ErrorKind::dtype, "needs floating-point numbers, got ", tensor::name_of(compute));
+  }
+  if (domain == Domain::integers && tensor::is_floating(compute)) [[unlikely]] {
+    call.fail(ErrorKind::dtype, "needs integers or bool, got ", tensor::name_of(compute));
+  }
+  call.compute = compute;
+  const DType out = result == Result::boolean ? DType::boolean
+                    : result == Result::first ? call[0].dtype()
+                                              : compute;
+  call.add_output(common_sizes(call), out);
+}
+
+void infer(Call& call) {
+  if (call.op.shape.function) {
+    call.op.shape.function(call);
+  } else {
+    infer_elementwise(call);
+  }
+}
+
+const Executor& executor() { return modes.executor ? *modes.executor : *host.eager; }
+
+struct Need {
+  uint32_t needs = 0;
+  uint32_t defined = 0;
+};
+
+Need need_of(std::span<const Value> inputs) {
+  Need need;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    need.defined |= bit_of(i);
+    if (inputs[i]->requires_grad) need.needs |= bit_of(i);
+  }
+  return need;
+}
+
+// Why results have no gradient, for messages much later.
+void mark_cut(std::span<const Value> inputs, std::span<const Value> outputs, bool had_gradients,
+              Cut why) {
+  Cut cut = Cut::none;
+  Position at = 0;
+  if (had_gradients) {
+    cut = why;
+    at = current_position();
+  } else {
+    for (const Value& input : inputs) {
+      if (input && input->cut != Cut::none) {
+        cut = input->cut;
+        at = input->cut_at;
+        break;
+      }
+    }
+  }
+  if (cut == Cut::none) return;
+  for (const Value& output : outputs) {
+    output->cut = cut;
+    output->cut_at = at;
+  }
+}
+
+void add_edges(Node& node, std::span<const Value> inputs) {
+  node.input_count = static_cast<uint32_t>(inputs.size());
+  node.edges.reserve(inputs.size());
+  for (const Value& input : inputs) {
+    if (input && input->requires_grad) {
+      node.edges.push_back({input->producer, input->output});
+    } else {
+      node.edges.push_back({});
+    }
+  }
+}
+
+void add_metas(Node& node, std::span<const Value> inputs, std::span<const Value> outputs) {
+  for (const Value& output : outputs) node.outputs.push_back({output.sizes(), output.dtype()});
+  bool uniform = !outputs.empty();
+  // Element-wise rules ask only for the shapes of inputs that need a gradient.
+  const bool pointwise = node.op && node.op->pointwise() && !modes.save_hooks;
+  for (const Value& input : inputs) {
+    if (!input || (pointwise && !input->requires_grad)) continue;
+    uniform = uniform && input.dtype() == outputs[0].dtype() && input.sizes() == outputs[0].sizes();
+  }
+  if (uniform) return;
+  node.inputs.reserve(inputs.size());
+  for (const Value& input : inputs) {
+    node.inputs.push_back(input ? Meta{input.sizes(), input.dtype()} : Meta{{}, DType::f32});
+  }
+}
+
+void keep_values(Node& node, std::span<const Value> outputs) {
+  node.extra().kept = std::make_unique<KeptValues>();
+  for (const Value& output : outputs) node.extras->kept->outputs.push_back(output.array());
+}
+
+// Metas have no memory, and so no versions.
+uint32_t version_of(const Array& array) { return array.storage ? array.storage->version : 0; }
+
+void attach(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+            std::span<Value> outputs, Need need, bool in_place) {
+  const GradientPlan& plan = plan_gradient(op, attributes, inputs, outputs, need.needs, need.defined);
+  base::Ref<Node> node(new Node(&op, current_position()));
+  node->attributes = attributes;
+  node->needs = need.needs;
+  node->defined_inputs = need.defined;
+  add_edges(*node, inputs);
+  add_metas(*node, inputs, outputs);
+  for (size_t i = 0; plan.saved_inputs && i < inputs.size(); ++i) {
+    if ((plan.saved_inputs & bit_of(i)) && inputs[i]) {
+      save(*node, inputs[i], false, i, version_of(inputs[i].array()));
+    }
+  }
+  for (size_t i = 0; plan.saved_outputs && i < outputs.size(); ++i) {
+    if (plan.saved_outputs & bit_of(i)) {
+      const Array& array = outputs[i].array();
+      // Its producer is this very node, so only the array is kept: no cycle.
+      const Value kept(array);
+      if (modes.tracer) modes.tracer->alias(kept, outputs[i]);
+      save(*node, kept, true, i, version_of(array) + (in_place ? 1 : 0));
+    }
+  }
+  if (modes.keep_values) keep_values(*node, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!tensor::is_floating(outputs[i].dtype())) continue;
+    outputs[i]->producer = node;
+    outputs[i]->output = static_cast<uint32_t>(i);
+    outputs[i]->requires_grad = true;
+  }
+}
+
+void finish(const Call& call, std::span<Value> outputs, bool in_place) {
+  if (modes.tracer) modes.tracer->note(call, outputs, current_position());
+  const Need need = need_of(call.inputs);
+  if (modes.grad && need.needs && call.op.differentiable() && !outputs.empty() &&
+      tensor::is_floating(outputs[0].dtype())) {
+    attach(call.op, call.attributes, call.inputs, outputs, need, in_place);
+  } else {
+    const Cut why = !modes.grad                 ? Cut::no_grad
+                    : call.op.name == "detach"  ? Cut::detach
+                    : outputs.empty() || tensor::is_floating(outputs[0].dtype())
+                        ? Cut::not_differentiable
+                        : Cut::integer;
+    mark_cut(call.inputs, outputs, need.needs != 0, why);
+  }
+  if (modes.inference) {
+    for (const Value& output : outputs) output->inference = !call.op.is_view() || call[0]->inference;
+  }
+}
+
+// Up to here an element-wise op costs more around the loop than in it.
+constexpr int64_t small_count = 256;
+
+template <class T>
+void spread(const Array& number, void* tile, int64_t count) {
+  const T value = number.dtype == DType::f64   ? static_cast<T>(*number.as<double>())
+                  : number.dtype == DType::i64 ? static_cast<T>(*number.as<int64_t>())
+                                               : static_cast<T>(*number.as<bool>());
+  std::fill_n(static_cast<T*>(tile), count, value);
+}
+
+// Small models live on this: element-wise ops over float tensors of one shape that lie in order, and
+// numbers, without the general machinery. Empty: not such a case. Gives what it would give.
+Value record_small(const Op& op, std::span<const Value> inputs) {
+  if (modes.executor || modes.tracer || modes.inference || op.shape.skip != 0 ||
+      op.shape.result > Result::floating || inputs.size() > 3) {
+    return {};
+  }
+  const ValueData* like = inputs[0].get();
+  if (like->is_number && inputs.size() > 1) like = inputs[1].get();
+  const Array& shape = like->array;
+  if (shape.dtype > DType::f64 || like->is_number) return {};
+  const int64_t count = shape.count();
+  if (count > small_count || !shape.is_contiguous()) return {};
+  alignas(64) char tiles[2][small_count * 8];
+  const void* pointers[3];
+  Need need;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueData& input = *inputs[i].get();
+    need.defined |= 1u << i;
+    if (input.requires_grad) need.needs |= 1u << i;
+    if (input.is_number) {
+      if (i == 2) return {};
+      pointers[i] = tiles[i];
+      shape.dtype == DType::f32 ? spread<float>(input.array, tiles[i], count)
+                                : spread<double>(input.array, tiles[i], count);
+    } else if (input.array.dtype == shape.dtype && input.array.sizes == shape.sizes &&
+               input.array.is_contiguous()) {
+      pointers[i] = input.array.data();
+    } else {
+      return {};
+    }
+  }
+  Value output(base::Ref<ValueData>(
+      new ValueData(tensor::Storage::allocate(count * tensor::item_size(shape.dtype)), shape)));
+  op.blocks[shape.dtype == DType::f64](output.array().data(), pointers, count);
+  if (modes.grad && need.needs && op.differentiable()) {
+    attach(op, {}, inputs, std::span(&output, 1), need, false);
+  } else {
+    mark_cut(inputs, std::span(&output, 1), need.needs != 0,
+             modes.grad ? Cut::not_differentiable : Cut::no_grad);
+  }
+  return output;
+}
+
+}  // namespace
+
+Value record_pointwise(const Op& op, std::span<const Value> inputs) {
+  if (Value small = record_small(op, inputs)) return small;
+  return std::move(record(op, inputs)[0]);
+}
+
+Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
+  Call call(op, attributes, inputs);
+  if (op.is_composite()) return op.run.composite(call);
+  infer(call);
+  if (!op.is_view()) executor().run(call);
+  Values outputs;
+  for (Array& array : call.outputs) outputs.push_back(Value(std::move(array)));
+  finish(call, std::span(outputs.data(), outputs.size()), false);
+  if (op.is_view()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i]->view.reset(new ViewOf{inputs[0], &op, call.attributes});
+      outputs[i]->view_output = static_cast<uint32_t>(i);
+    }
+  }
+  return outputs;
+}
+
+Value record_one(const Op& op, std::span<const Value> inputs, std::vector<Attribute> attributes) {
+  return std::move(record(op, inputs, Attributes(std::move(attributes)))[0]);
+}
+
+Value record_one(const Op& op, std::initializer_list<Value> inputs,
+                 std::vector<Attribute> attributes) {
+  return record_one(op, std::span(inputs.begin(), inputs.size()), std::move(attributes));
+}
+
+Values record(const Op& op, std::initializer_list<Value> inputs, std::vector<Attribute> attributes) {
+  return record(op, std::span(inputs.begin(), inputs.size()), Attributes(std::move(attributes)));
+}
+
+Value record_into(const Op& op, std::span<const Value> inputs, Attributes attributes,
+                  const Array& destination) {
+  Call call(op, attributes, inputs);
+  if (destination.storage->read_only()) {
+    call.fail(ErrorKind::value, "the memory written to is read-only (it came from a read-only array)");
+  }
+  if (!destination.is_non_overlapping()) {
+    call.fail(ErrorKind::gradient,
+              "unsupported operation: more than one element of the written-to tensor refers to a "
+              "single memory location. Please clone() the tensor before performing the operation.");
+  }
+  Array result;
+  const Value* node_source = nullptr;
+  Value composed;
+  if (op.is_composite()) {
+    composed = op.run.composite(call)[0];
+    result = composed.array();
+    node_source = &composed;
+  } else {
+    infer(call);
+    result = call.outputs[0];
+  }
+  if (result.sizes != destination.sizes) {
+    call.fail(ErrorKind::shape, "output with shape ", destination.sizes,
+              " doesn't match the broadcast shape ", result.sizes);
+  }
+  if (tensor::category_of(result.dtype) > tensor::category_of(destination.dtype)) {
+    call.fail(ErrorKind::dtype, "result type ", tensor::name_of(result.dtype),
+              " can't be cast to the desired output type ", tensor::name_of(destination.dtype));
+  }
+  bool direct = op.pointwise() && result.dtype == destination.dtype;
+  for (const Value& input : inputs) {
+    if (!direct) break;
+    const Array& array = input.array();
+    direct = !tensor::may_overlap(array, destination) ||
+             (array.offset == destination.offset && array.sizes == destination.sizes &&
+              array.strides == destination.strides && array.dtype == destination.dtype);
+  }
+  if (direct) {
+    call.outputs[0] = destination;
+    executor().run(call);
+  } else {
+    if (!op.is_composite()) {
+      if (!op.is_view()) executor().run(call);
+      result = call.outputs[0];
+    }
+    host.copy(result, destination);
+    if (!op.is_composite()) call.outputs[0] = destination;
+  }
+  Value output(destination);
+  if (node_source) {
+    output->producer = composed->producer;
+    output->output = composed->output;
+    output->requires_grad = composed->requires_grad;
+    output->cut = composed->cut;
+    output->cut_at = composed->cut_at;
+  } else {
+    finish(call, std::span(&output, 1), true);
+  }
+  destination.storage->version += 1;
+  destination.storage->written_at = current_position();
+  destination.storage->written_by = &op;
+  return output;
+}
+
+Value detach(const Value& value, Cut why) {
+  Value result(value.array());
+  result->inference = value->inference;
+  mark_cut(std::span(&value, 1), std::span(&result, 1), value->requires_grad, why);
+  return result;
+}
+
+base::Ref<Node> make_leaf_node(TensorData* tensor) {
+  base::Ref<Node> node(new Node(nullptr, current_position()));
+  node->extra().leaf = std::make_unique<Leaf>();
+  node->extra().leaf->tensor = tensor;
+  return node;
+}
+
+base::Ref<Node> attach_custom(std::unique_ptr<CustomRule> rule, std::span<const Value> inputs,
+                              std::span<Value> outputs, Position position) {
+  base::Ref<Node> node(new Node(nullptr, position));
+  add_edges(*node, inputs);
+  add_metas(*node, inputs, outputs);
+  node->extra().custom = std::move(rule);
+  if (modes.keep_values) keep_values(*node, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!tensor::is_floating(outputs[i].dtype())) continue;
+    outputs[i]->producer = node;
+    outputs[i]->output = static_cast<uint32_t>(i);
+    outputs[i]->requires_grad = true;
+  }
+  return node;
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,101 @@
+#include "weft/graph/tensor.h"
+
+#include <algorithm>
+
+#include "weft/graph/modes.h"
+#include "weft/graph/op.h"
+#include "weft/graph/record.h"
+
+namespace weft::graph {
+
+using base::ErrorKind;
+
+TensorData::~TensorData() {
+  if (value_ && value_->producer && value_->producer->is_leaf() &&
+      value_->producer->extras->leaf->tensor == this) {
+    value_->producer->extras->leaf->tensor = nullptr;
+  }
+}
+
+void TensorData::set_requires_grad(bool wanted) {
+  const Value& current = value();
+  if (current->requires_grad == wanted) return;
+  if (!wanted) {
+    if (!is_leaf()) {
+      base::fail(ErrorKind::gradient,
+                 "you can only change requires_grad flags of leaf variables. If you want to use a "
+                 "computed variable in a subgraph that doesn't require differentiation use "
+                 "var_no_grad = var.detach().");
+    }
+    current->producer->extras->leaf->tensor = nullptr;
+    current->producer.reset();
+    current->requires_grad = false;
+    return;
+  }
+  if (!tensor::is_floating(current.dtype())) {
+    base::fail(ErrorKind::gradient, "only Tensors of floating point dtype can require gradients; this one is ",
+               tensor::name_of(current.dtype()));
+  }
+  if (current->inference && !modes.inference) {
+    base::fail(ErrorKind::gradient,
+               "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  }
+  current->producer = make_leaf_node(this);
+  current->requires_grad = true;
+}
+
+void TensorData::replace(Value value) {
+  const bool wanted = value_->requires_grad;
+  base::Ref<Node> producer = value_->producer;
+  const uint32_t output = value_->output;
+  value_ = Value(value.array());
+  value_->producer = std::move(producer);
+  value_->output = output;
+  value_->requires_grad = wanted;
+  base_.reset();
+  root_ = Value();
+  ++generation_;
+}
+
+void TensorData::set_view_of(TensorData& parent) {
+  TensorRef base = parent.base_ ? parent.base_ : TensorRef(&parent);
+  // A composite may have copied on the way: then there is no chain of views to the base.
+  const ValueData* at = value_.get();
+  while (at->view && at != base->value_.get()) at = at->view->parent.get();
+  if (at != base->value_.get()) return;
+  base_ = std::move(base);
+  generation_ = base_->generation_;
+  root_ = base_->value_;
+}
+
+std::vector<TensorData::ViewStep> TensorData::view_chain() const {
+  std::vector<ViewStep> chain;
+  for (const ValueData* at = value_.get(); at != root_.get() && at->view; at = at->view->parent.get()) {
+    chain.push_back({at->view->op, at->view->attributes, at->view_output});
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+bool TensorData::is_one_of_several_views() const {
+  for (const ViewStep& step : view_chain()) {
+    if (step.op->sig.returns_list) return true;
+  }
+  return false;
+}
+
+void TensorData::refresh() {
+  const std::vector<ViewStep> chain = view_chain();
+  value_ = apply_views(chain, base_->value_);
+  root_ = base_->value_;
+  generation_ = base_->generation_;
+}
+
+Value apply_views(const std::vector<TensorData::ViewStep>& chain, Value value) {
+  for (const auto& step : chain) {
+    value = record(*step.op, std::span(&value, 1), step.attributes)[step.output];
+  }
+  return value;
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,64 @@
+// TensorData: what the user holds. A mutable handle on a current Value; in-place ops rebind it.
+#pragma once
+
+#include <vector>
+
+#include "weft/graph/node.h"
+#include "weft/graph/value.h"
+
+namespace weft::graph {
+
+struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
+  explicit TensorData(Value value) : value_(std::move(value)) {}
+  ~TensorData();
+  static void destroy(TensorData* tensor) noexcept { delete tensor; }
+
+  // The current Value. A view whose base was written since is made again from the base.
+  const Value& value() {
+    if (base_ && generation_ != base_->generation_) [[unlikely]] refresh();
+    return value_;
+  }
+  const Array& array() const { return value_.array(); }  // memory does not move when rebound
+  const Value& last_value() const { return value_; }     // without looking at the base
+  bool requires_grad() { return value()->requires_grad; }
+  bool is_leaf() { return !value()->producer || value()->producer->is_leaf(); }
+  // Turns a value without history into a leaf that accumulates gradients, or back.
+  void set_requires_grad(bool wanted);
+  // Replaces the value, and with it what views of this tensor are views of.
+  void rebind(Value value) {
+    value_ = std::move(value);
+    ++generation_;
+  }
+  // Points this tensor at other memory altogether (`p.data = ...`).
+  void replace(Value value);
+  // Declares this tensor a view of `parent`, if its Value was made from parent's by views.
+  void set_view_of(TensorData& parent);
+  TensorData* base() const { return base_.get(); }
+  // The ops that lead from the base's Value to this one's, base first.
+  struct ViewStep {
+    const Op* op;
+    Attributes attributes;
+    uint32_t output;
+  };
+  std::vector<ViewStep> view_chain() const;
+  bool is_one_of_several_views() const;
+
+  base::Ref<TensorData> grad;
+  void* wrapper = nullptr;  // bind's Python object, borrowed
+  bool retains_grad = false;
+
+ private:
+  void refresh();
+
+  Value value_;
+  base::Ref<TensorData> base_;
+  Value root_;              // the base's Value that value_ was made from
+  uint32_t generation_ = 0;  // of a base: bumped when rebound; of a view: the base's when made
+};
+
+using TensorRef = base::Ref<TensorData>;
+
+// Applies the steps to another value of the base's shape.
+Value apply_views(const std::vector<TensorData::ViewStep>& chain, Value value);
+
+}  // namespace weft::graph

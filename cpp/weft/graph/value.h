@@ -1,0 +1,88 @@
+// Value: a result of the graph, assigned once. Consumers hold Values; users hold Tensors (tensor.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/base/ref.h"
+#include "weft/graph/attributes.h"
+#include "weft/tensor/array.h"
+
+namespace weft::graph {
+
+using tensor::Array;
+using tensor::Dims;
+using tensor::DType;
+
+class Node;
+struct Op;
+
+// Where in the user's program something happened; 0 is unknown. bind/ resolves it to file and line.
+using Position = uint32_t;
+
+// Why a value has no gradient although something it was made from had one.
+enum class Cut : uint8_t { none, detach, no_grad, integer, not_differentiable, leaf };
+
+struct ViewOf;
+
+struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
+  Array array;                // shape, dtype, strides; storage is empty until computed
+  base::Ref<Node> producer;   // of a leaf that requires grad: its accumulation node
+  uint32_t output = 0;        // which of the producer's outputs
+  Position cut_at = 0;        // where the path of gradients ended, for messages
+  uint32_t view_output = 0;   // of a view: which of the view op's outputs
+  Cut cut = Cut::none;
+  bool requires_grad = false;
+  bool is_number = false;     // came from a Python number: promotes weakly
+  bool inference = false;     // made in inference mode
+  std::unique_ptr<ViewOf> view;  // set on results of view ops
+
+  explicit ValueData(Array given);
+  // Memory in order, like that of `other`.
+  ValueData(base::Ref<tensor::Storage> storage, const Array& other);
+  ~ValueData();
+  static void destroy(ValueData* data) noexcept { delete data; }
+};
+
+class Value {
+ public:
+  Value() = default;
+  explicit Value(Array array) : data_(new ValueData(std::move(array))) {}
+  explicit Value(base::Ref<ValueData> data) : data_(std::move(data)) {}
+  // Python numbers in rules: `1 - g.output()`.
+  Value(double number);
+  Value(int number) : Value(static_cast<int64_t>(number)) {}
+  Value(int64_t number);
+  Value(bool) = delete;
+
+  explicit operator bool() const { return static_cast<bool>(data_); }
+  bool operator==(const Value& other) const = default;
+  ValueData* operator->() const { return data_.get(); }
+  ValueData* get() const { return data_.get(); }
+
+  const Array& array() const { return data_->array; }
+  const Dims& sizes() const { return data_->array.sizes; }
+  int64_t size(int64_t dim) const { return data_->array.sizes[dim < 0 ? dim + rank() : dim]; }
+  int64_t rank() const { return data_->array.rank(); }
+  int64_t count() const { return data_->array.count(); }
+  DType dtype() const { return data_->array.dtype; }
+  bool requires_grad() const { return data_->requires_grad; }
+
+ private:
+  base::Ref<ValueData> data_;
+};
+
+// Which view of which Value this is: enough to make it again from another parent.
+struct ViewOf {
+  Value parent;
+  const Op* op;
+  Attributes attributes;
+};
+
+using Values = base::SmallVector<Value, 3>;
+
+Value number_value(double number);
+Value number_value(int64_t number);
+Value number_value_bool(bool number);
+
+}  // namespace weft::graph

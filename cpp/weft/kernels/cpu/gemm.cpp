@@ -1,0 +1,255 @@
+// Chooses who multiplies: OpenBLAS, or the loops of gemm_isa.cpp.
+#include "weft/kernels/gemm.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "weft/base/blocking.h"
+#include "weft/base/thread_pool.h"
+#include "weft/kernels/cpu/gemm_table.h"
+#include "weft/kernels/cpu/isa.h"
+#include "weft/kernels/map.h"
+
+namespace weft::kernels {
+
+using tensor::Array;
+using tensor::Dims;
+using tensor::Lane;
+
+namespace isa_default {
+extern const GemmTable gemm_table;
+}
+#ifdef __x86_64__
+namespace isa_v3 {
+extern const GemmTable gemm_table;
+}
+namespace isa_v4 {
+extern const GemmTable gemm_table;
+}
+#endif
+
+namespace {
+
+const GemmTable& own() {
+#ifdef __x86_64__
+  static const GemmTable& chosen =
+      choose(isa_default::gemm_table, isa_v3::gemm_table, isa_v4::gemm_table);
+#else
+  static const GemmTable& chosen = choose(isa_default::gemm_table);
+#endif
+  return chosen;
+}
+
+// ---- OpenBLAS --------------------------------------------------------------------------------
+
+// The C interface of BLAS: order, transpositions, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc.
+template <class T>
+using BlasGemm = void(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
+constexpr int row_major = 101, as_stored = 111, transposed = 112;
+
+struct Blas {
+  BlasGemm<float>* f32 = nullptr;
+  BlasGemm<double>* f64 = nullptr;
+};
+
+std::string blas_path;
+
+Blas load_blas() {
+  Blas blas;
+  if (blas_path.empty()) return blas;
+  void* library = nullptr;
+  for (const char* file : {"/libscipy_openblas.so", "/libscipy_openblas.dylib", ""}) {
+    library = dlopen((blas_path + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+  }
+  if (library == nullptr) return blas;
+  using SetThreads = void(int);
+  auto* set_threads =
+      reinterpret_cast<SetThreads*>(dlsym(library, "scipy_openblas_set_num_threads"));
+  blas.f32 = reinterpret_cast<BlasGemm<float>*>(dlsym(library, "scipy_cblas_sgemm"));
+  blas.f64 = reinterpret_cast<BlasGemm<double>*>(dlsym(library, "scipy_cblas_dgemm"));
+  if (set_threads == nullptr || blas.f32 == nullptr || blas.f64 == nullptr) return Blas{};
+  // Our pool splits the work, so that one setting rules all threads and fork stays safe.
+  set_threads(1);
+  return blas;
+}
+
+const Blas& blas() {
+  static const Blas loaded = load_blas();
+  return loaded;
+}
+
+template <class T>
+void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int64_t lda,
+                  const void* b, int64_t ldb, void* c, int64_t ldc) {
+  function(row_major, s.transpose_a ? transposed : as_stored,
+           s.transpose_b ? transposed : as_stored, static_cast<int>(s.m), static_cast<int>(s.n),
+           static_cast<int>(s.k), T(1), static_cast<const T*>(a), static_cast<int>(lda),
+           static_cast<const T*>(b), static_cast<int>(ldb), T(s.accumulate ? 1 : 0),
+           static_cast<T*>(c), static_cast<int>(ldc));
+}
+
+// Few rows and small products are ours; so is what does not fit BLAS's 32-bit integers. Without a
+// transposed b our loops keep up with BLAS for longer.
+bool is_for_blas(Lane lane, const GemmShape& s, int64_t lda, int64_t ldb, int64_t ldc) {
+  constexpr int64_t largest = (int64_t{1} << 31) - 1;
+  return lane != Lane::i64 && s.m > (s.transpose_b ? 64 : 256) && s.n > 16 && s.k > 16 &&
+         std::max({s.m, s.n, s.k, lda, ldb, ldc}) <= largest && blas().f32 != nullptr;
+}
+
+const char* at(const void* base, Lane lane, int64_t elements) {
+  return static_cast<const char*>(base) + elements * tensor::lane_size(lane);
+}
+
+}  // namespace
+
+void set_blas_path(std::string path) { blas_path = std::move(path); }
+
+bool blas_is_available() { return blas().f32 != nullptr; }
+
+void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
+                 int64_t ldb, void* c, int64_t ldc) {
+  switch (lane) {
+    case Lane::f32:
+      return own().f32(shape, static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
+                       static_cast<float*>(c), ldc);
+    case Lane::f64:
+      return own().f64(shape, static_cast<const double*>(a), lda, static_cast<const double*>(b),
+                       ldb, static_cast<double*>(c), ldc);
+    case Lane::i64:
+      return own().i64(shape, static_cast<const int64_t*>(a), lda, static_cast<const int64_t*>(b),
+                       ldb, static_cast<int64_t*>(c), ldc);
+  }
+}
+
+void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b, int64_t ldb,
+          void* c, int64_t ldc) {
+  const double work = static_cast<double>(shape.m) * shape.n * shape.k;
+  if (work < 1 << 20) return gemm_serial(lane, shape, a, lda, b, ldb, c, ldc);
+  const base::BlockingRegion region(true);
+  const bool use_blas = is_for_blas(lane, shape, lda, ldb, ldc);
+  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us).
+  const bool split_rows = shape.m >= shape.n;
+  const int64_t sides = split_rows ? shape.m : shape.n;
+  const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
+  const int64_t share = (sides + base::thread_count() - 1) / base::thread_count();
+  const int64_t grain = (std::max(enough, share) + 15) / 16 * 16;
+  base::parallel_for(sides, grain, [&](int64_t begin, int64_t end) {
+    GemmShape part = shape;
+    (split_rows ? part.m : part.n) = end - begin;
+    const int64_t a_skip = !split_rows ? 0 : shape.transpose_a ? begin : begin * lda;
+    const int64_t b_skip = split_rows ? 0 : shape.transpose_b ? begin * ldb : begin;
+    const void* part_a = at(a, lane, a_skip);
+    const void* part_b = at(b, lane, b_skip);
+    void* part_c = const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin));
+    if (!use_blas) {
+      gemm_serial(lane, part, part_a, lda, part_b, ldb, part_c, ldc);
+    } else if (lane == Lane::f32) {
+      blas_product(blas().f32, part, part_a, lda, part_b, ldb, part_c, ldc);
+    } else {
+      blas_product(blas().f64, part, part_a, lda, part_b, ldb, part_c, ldc);
+    }
+  });
+}
+
+// ---- products of arrays ----------------------------------------------------------------------
+
+namespace {
+
+// The last two dimensions of an array as a stored matrix.
+struct Matrix {
+  bool transposed = false;
+  int64_t leading = 1;
+};
+
+bool describe(const Array& array, Matrix& matrix) {
+  const int64_t rank = array.rank();
+  const int64_t rows = array.sizes[rank - 2], columns = array.sizes[rank - 1];
+  const int64_t row = rows > 1 ? array.strides[rank - 2] : std::max<int64_t>(columns, 1);
+  const int64_t column = columns > 1 ? array.strides[rank - 1] : 1;
+  // One contiguous column is better read as a row.
+  if (column == 1 && row >= columns && !(columns == 1 && row == 1)) {
+    matrix = {false, std::max<int64_t>(row, 1)};
+    return true;
+  }
+  const int64_t turned_row = columns > 1 ? column : std::max<int64_t>(rows, 1);
+  if ((rows <= 1 || row == 1) && turned_row >= rows) {
+    matrix = {true, std::max<int64_t>(turned_row, 1)};
+    return true;
+  }
+  return false;
+}
+
+// The operand itself when BLAS can read it, else a contiguous copy in the lane's dtype.
+Array readable(const Array& array, Lane lane, Matrix& matrix) {
+  const tensor::DType dtype = tensor::dtype_of(lane);
+  if (array.dtype == dtype && describe(array, matrix)) return array;
+  Array dense = Array::allocate(array.sizes, dtype);
+  copy(array, dense);
+  describe(dense, matrix);
+  return dense;
+}
+
+// Where matrix number `index` of a batch begins.
+int64_t batch_offset(const Array& array, int64_t index) {
+  int64_t offset = 0;
+  for (int64_t i = array.rank() - 3; i >= 0; --i) {
+    offset += index % array.sizes[i] * array.strides[i];
+    index /= array.sizes[i];
+  }
+  return offset;
+}
+
+bool is_one_matrix(const Array& array) {
+  for (int64_t i = 0; i < array.rank() - 2; ++i) {
+    if (array.sizes[i] != 1 && array.strides[i] != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void matmul(const Array& a, const Array& b, const Array& out, bool accumulate) {
+  const Lane lane = tensor::lane_of(out.dtype);
+  if (tensor::dtype_of(lane) != out.dtype) {
+    const Array wide = Array::allocate(out.sizes, tensor::dtype_of(lane));
+    if (accumulate) copy(out, wide);
+    matmul(a, b, wide, accumulate);
+    return copy(wide, out);
+  }
+  if (out.count() == 0) return;
+  Matrix a_matrix, b_matrix;
+  const Array left = readable(a, lane, a_matrix), right = readable(b, lane, b_matrix);
+  const int64_t rank = out.rank();
+  const int64_t m = out.sizes[rank - 2], n = out.sizes[rank - 1], k = left.sizes[left.rank() - 1];
+  GemmShape shape{m, n, k, a_matrix.transposed, b_matrix.transposed, accumulate};
+  const int64_t batch = out.count() / (m * n);
+  const char* a_data = left.data();
+  const char* b_data = right.data();
+  char* c_data = out.data();
+  if (batch == 1 || (is_one_matrix(right) && left.is_contiguous() && !a_matrix.transposed)) {
+    // One matrix on the right: the left ones stand below each other.
+    shape.m = batch * m;
+    const int64_t lda = batch == 1 ? a_matrix.leading : k;
+    return gemm(lane, shape, a_data, lda, b_data, b_matrix.leading, c_data, n);
+  }
+  const int64_t item = tensor::lane_size(lane);
+  const auto multiply = [&](auto* function, int64_t i) {
+    function(lane, shape, a_data + batch_offset(left, i) * item, a_matrix.leading,
+             b_data + batch_offset(right, i) * item, b_matrix.leading, c_data + i * m * n * item,
+             n);
+  };
+  const int64_t work = m * n * (k + 1);
+  if (work > 1 << 22) {
+    for (int64_t i = 0; i < batch; ++i) multiply(gemm, i);
+    return;
+  }
+  const base::BlockingRegion region(batch * work > 1 << 20);
+  base::parallel_for(batch, (1 << 20) / work + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) multiply(gemm_serial, i);
+  });
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,313 @@
+// The matrix product of our own, compiled once per instruction set. Made for few rows: nothing is
+// packed there, so a product with one row reads each operand once. Two ways to add up:
+// - b as stored has rows of columns: vectors run over columns, sums over k go in order;
+// - b is transposed: vectors run over k, and the lanes are added in a fixed tree at the end.
+// Which way is taken depends on the layout of b and on n only, so a row of c is the same however
+// many rows there are.
+#include <algorithm>
+
+#include "weft/kernels/cpu/gemm_table.h"
+#include "weft/kernels/cpu/simd.h"
+
+namespace weft::kernels::WEFT_ISA {
+namespace {
+
+// Accumulators that fit the registers: 32 of them with AVX-512 (and on ARM), else 16.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int max_rows = 6, max_vectors = 4, dots = 16;
+#else
+constexpr int max_rows = 6, max_vectors = 2, dots = 8;
+#endif
+
+// ---- b has rows of columns -------------------------------------------------------------------
+
+// c[r][...] += sum over p of a[r * a_row + p * a_step] * b[p * ldb + ...] for `rows` rows and
+// `vectors` vectors of columns, of which the last may have only `tail` columns.
+template <class T, int rows, int vectors, bool partial>
+void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t ldb, T* c,
+          int64_t ldc, bool accumulate, int tail) {
+  const auto is_partial = [](int v) { return partial && v == vectors - 1; };
+  Vector<T> sums[rows][vectors];
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < vectors; ++v) {
+      const T* from = c + r * ldc + v * width<T>;
+      sums[r][v] = !accumulate       ? Vector<T>{}
+                   : is_partial(v) ? load_first(from, tail)
+                                   : load(from);
+    }
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    Vector<T> columns[vectors];
+    for (int v = 0; v < vectors; ++v) {
+      const T* from = b + v * width<T>;
+      columns[v] = is_partial(v) ? load_first(from, tail) : load(from);
+    }
+    for (int r = 0; r < rows; ++r) {
+      const Vector<T> factor = broadcast(a[r * a_row]);
+      for (int v = 0; v < vectors; ++v) sums[r][v] = fma<T>(factor, columns[v], sums[r][v]);
+    }
+    a += a_step;
+    b += ldb;
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < vectors; ++v) {
+      T* to = c + r * ldc + v * width<T>;
+      if (is_partial(v)) {
+        store_first(to, sums[r][v], tail);
+      } else {
+        store(to, sums[r][v]);
+      }
+    }
+  }
+}
+
+template <class T>
+using Tile = void(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t ldb,
+                  T* c, int64_t ldc, bool accumulate, int tail);
+
+// tiles[rows - 1][vectors - 1][partial]
+template <class T>
+struct Tiles {
+  Tile<T>* table[max_rows][max_vectors][2];
+  constexpr Tiles() : table{} { fill<1, 1>(); }
+  template <int rows, int vectors>
+  constexpr void fill() {
+    table[rows - 1][vectors - 1][0] = tile<T, rows, vectors, false>;
+    table[rows - 1][vectors - 1][1] = tile<T, rows, vectors, true>;
+    if constexpr (vectors < max_vectors) {
+      fill<rows, vectors + 1>();
+    } else if constexpr (rows < max_rows) {
+      fill<rows + 1, 1>();
+    }
+  }
+};
+template <class T>
+constexpr Tiles<T> tiles;
+
+constexpr int64_t panel_depth = 256;  // k is cut into panels of b that stay in the cache
+
+template <class T>
+void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_step,
+                const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc) {
+  constexpr int64_t panel_width = max_vectors * width<T>;
+  // Rows are spread evenly, so that no tile has a single row left over.
+  const int64_t row_tiles = (m + max_rows - 1) / max_rows;
+  // With many rows a panel is read often: copying it into one piece pays, because rows of b far
+  // apart share few cache sets.
+  const bool pack = m > 8 * max_rows && n > panel_width;
+  alignas(64) T packed[panel_depth * panel_width];
+  // Few rows read b once: then in long stretches rather than panel by panel.
+  const int64_t depth = m > max_rows ? panel_depth : n * k > (1 << 16) ? 16 : std::max<int64_t>(k, 1);
+  for (int64_t first = 0; first < std::max<int64_t>(k, 1); first += depth) {
+    const int64_t steps = std::min(depth, k - first);
+    const bool add = accumulate || first > 0;
+    for (int64_t column = 0; column < n; column += panel_width) {
+      const int64_t columns = std::min(panel_width, n - column);
+      const int vectors = static_cast<int>((columns + width<T> - 1) / width<T>);
+      const int tail = static_cast<int>(columns - (vectors - 1) * width<T>);
+      const T* panel = b + first * ldb + column;
+      int64_t panel_row = ldb;
+      if (pack) {
+        for (int64_t p = 0; p < steps; ++p) {
+          const T* from = panel + p * ldb;
+          T* to = packed + p * panel_width;
+          for (int v = 0; v < vectors - 1; ++v) {
+            store(to + v * width<T>, load(from + v * width<T>));
+          }
+          const int64_t last = (vectors - 1) * width<T>;
+          store(to + last, load_first(from + last, tail));
+        }
+        panel = packed;
+        panel_row = panel_width;
+      }
+      for (int64_t t = 0; t < row_tiles; ++t) {
+        const int64_t row = m * t / row_tiles;
+        const int64_t rows = m * (t + 1) / row_tiles - row;
+        tiles<T>.table[rows - 1][vectors - 1][tail != width<T>](
+            steps, a + row * a_row + first * a_step, a_row, a_step, panel, panel_row,
+            c + row * ldc + column, ldc, add, tail);
+      }
+    }
+  }
+}
+
+// ---- b is transposed -------------------------------------------------------------------------
+
+// Adds neighbouring lanes of `count` vectors until `width` vectors have become one whose lanes are
+// their sums, in the order of the vectors.
+template <class T, int count>
+inline Vector<T> sum_each(const Vector<T>* vectors);
+
+template <class T>
+inline Vector<T> add_pairs(const Vector<T>& x, const Vector<T>& y) {
+  // Lanes 0, 2, 4... of both, and lanes 1, 3, 5... of both.
+  if constexpr (width<T> == 16) {
+    return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+           __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  } else if constexpr (width<T> == 8) {
+    return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14) +
+           __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15);
+  } else if constexpr (width<T> == 4) {
+    return __builtin_shufflevector(x, y, 0, 2, 4, 6) + __builtin_shufflevector(x, y, 1, 3, 5, 7);
+  } else {
+    return __builtin_shufflevector(x, y, 0, 2) + __builtin_shufflevector(x, y, 1, 3);
+  }
+}
+
+template <class T, int count>
+inline Vector<T> sum_each(const Vector<T>* vectors) {
+  if constexpr (count == 2) {
+    return add_pairs<T>(vectors[0], vectors[1]);
+  } else {
+    return add_pairs<T>(sum_each<T, count / 2>(vectors), sum_each<T, count / 2>(vectors + count / 2));
+  }
+}
+
+// Dot products of `rows` rows of a with dots / rows rows of b. When not `full`, rows past the end
+// repeat the last one and their results are dropped.
+template <class T, int rows, bool full>
+void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
+              int64_t columns_left, T* c, int64_t ldc, bool accumulate) {
+  constexpr int columns = dots / rows;
+  const auto a_row = [&](int64_t r) { return a + (full ? r : std::min(r, rows_left - 1)) * lda; };
+  const auto b_row = [&](int64_t j) { return b + (full ? j : std::min(j, columns_left - 1)) * ldb; };
+  const T* a_rows[rows];
+  const T* b_rows[columns];
+  for (int r = 0; r < rows; ++r) a_rows[r] = a_row(r);
+  for (int j = 0; j < columns; ++j) b_rows[j] = b_row(j);
+  // The odd end of the rows comes first, so that the sums start in registers and stay there.
+  const int odd = static_cast<int>(k > 0 ? (k - 1) % width<T> + 1 : 0);
+  Vector<T> sums[dots];
+  for (int j = 0; j < columns; ++j) {
+    const Vector<T> other = load_first(b_rows[j], odd);
+    for (int r = 0; r < rows; ++r) {
+      sums[r * columns + j] = fma<T>(other, load_first(a_rows[r], odd), Vector<T>{});
+    }
+  }
+  for (int64_t p = odd; p < k; p += width<T>) {
+    Vector<T> factors[rows];
+    for (int r = 0; r < rows; ++r) factors[r] = load(a_rows[r] + p);
+    for (int j = 0; j < columns; ++j) {
+      const Vector<T> other = load(b_rows[j] + p);
+      for (int r = 0; r < rows; ++r) {
+        sums[r * columns + j] = fma<T>(factors[r], other, sums[r * columns + j]);
+      }
+    }
+  }
+  T results[dots];
+  for (int i = 0; i < dots; i += width<T>) store(results + i, sum_each<T, width<T>>(sums + i));
+  const int kept_rows = full ? rows : static_cast<int>(std::min<int64_t>(rows, rows_left));
+  const int kept = full ? columns : static_cast<int>(std::min<int64_t>(columns, columns_left));
+  for (int r = 0; r < kept_rows; ++r) {
+    T* to = c + r * ldc;
+    if (accumulate) {
+      for (int j = 0; j < kept; ++j) results[r * columns + j] += to[j];
+    }
+    std::memcpy(to, results + r * columns, kept * sizeof(T));
+  }
+}
+
+template <class T, int rows>
+void dot_row_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
+                  int64_t n, T* c, int64_t ldc, bool accumulate) {
+  constexpr int columns = dots / rows;
+  for (int64_t j = 0; j < n; j += columns) {
+    auto* const dot = rows_left >= rows && n - j >= columns ? dot_tile<T, rows, true>
+                                                            : dot_tile<T, rows, false>;
+    dot(k, a, lda, rows_left, b + j * ldb, ldb, n - j, c + j, ldc, accumulate);
+  }
+}
+
+template <class T>
+void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+             bool accumulate, T* c, int64_t ldc) {
+  // A block of rows of a stays in the second cache while all of b passes by, and a few rows of b
+  // stay in the first while the block passes by.
+  const int64_t block = std::max<int64_t>(4, (int64_t{1} << 17) / (k + 1) / 4 * 4);
+  for (int64_t start = 0; start < m; start += block) {
+    const int64_t stop = std::min(m, start + block);
+    for (int64_t j = 0; j < n; j += dots) {
+      const int64_t columns = std::min<int64_t>(dots, n - j);
+      int64_t rows = 0;
+      for (int64_t i = start; i < stop; i += rows) {
+        rows = stop - i >= 3 ? 4 : stop - i;
+        auto* const tile = rows == 4   ? dot_row_tile<T, 4>
+                           : rows == 2 ? dot_row_tile<T, 2>
+                                       : dot_row_tile<T, 1>;
+        tile(k, a + i * lda, lda, stop - i, b + j * ldb, ldb, columns, c + i * ldc + j, ldc,
+             accumulate);
+      }
+    }
+  }
+}
+
+// ---- all cases -------------------------------------------------------------------------------
+
+// Turns a few of b's columns (or a's, with both transposed) into rows first.
+template <class T>
+void by_dots_turned(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+                    int64_t ldc) {
+  constexpr int64_t depth = 512, few = 16;
+  alignas(64) T turned[few * depth];
+  const auto turn = [&](const T* from, int64_t row, int64_t steps, int64_t count) {
+    for (int64_t p = 0; p < steps; ++p) {
+      for (int64_t r = 0; r < count; ++r) turned[r * depth + p] = from[p * row + r];
+    }
+  };
+  for (int64_t first = 0; first < std::max<int64_t>(shape.k, 1); first += depth) {
+    const int64_t steps = std::min(depth, shape.k - first);
+    const bool add = shape.accumulate || first > 0;
+    if (shape.transpose_a) {
+      for (int64_t row = 0; row < shape.m; row += few) {
+        const int64_t rows = std::min(few, shape.m - row);
+        turn(a + first * lda + row, lda, steps, rows);
+        by_dots(rows, shape.n, steps, turned, depth, b + first, ldb, add, c + row * ldc, ldc);
+      }
+    } else {
+      turn(b + first * ldb, ldb, steps, shape.n);
+      by_dots(shape.m, shape.n, steps, a + first, lda, turned, depth, add, c, ldc);
+    }
+  }
+}
+
+template <class T>
+void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+             int64_t ldc) {
+  const auto [m, n, k, transpose_a, transpose_b, accumulate] = shape;
+  if (transpose_a && transpose_b) {
+    by_dots_turned(shape, a, lda, b, ldb, c, ldc);
+  } else if (transpose_b) {
+    by_dots(m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+  } else if (!transpose_a && n <= 4 && k > width<T>) {
+    // So few columns would leave most lanes of a vector empty.
+    by_dots_turned(shape, a, lda, b, ldb, c, ldc);
+  } else {
+    by_columns(m, n, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, accumulate, c,
+               ldc);
+  }
+}
+
+// Integers are rare: a plain loop, with sums that wrap around.
+void integer_product(const GemmShape& shape, const int64_t* a, int64_t lda, const int64_t* b,
+                     int64_t ldb, int64_t* c, int64_t ldc) {
+  const int64_t a_row = shape.transpose_a ? 1 : lda, a_step = shape.transpose_a ? lda : 1;
+  const int64_t b_step = shape.transpose_b ? 1 : ldb, b_column = shape.transpose_b ? ldb : 1;
+  for (int64_t i = 0; i < shape.m; ++i) {
+    auto* row = reinterpret_cast<uint64_t*>(c + i * ldc);
+    if (!shape.accumulate) std::fill(row, row + shape.n, 0);
+    for (int64_t p = 0; p < shape.k; ++p) {
+      const auto factor = static_cast<uint64_t>(a[i * a_row + p * a_step]);
+      const int64_t* other = b + p * b_step;
+      for (int64_t j = 0; j < shape.n; ++j) {
+        row[j] += factor * static_cast<uint64_t>(other[j * b_column]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern const GemmTable gemm_table;
+const GemmTable gemm_table = {product<float>, product<double>, integer_product};
+
+}  // namespace weft::kernels::WEFT_ISA

@@ -1,0 +1,350 @@
+#include "weft/kernels/index.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/base/blocking.h"
+#include "weft/base/thread_pool.h"
+#include "weft/kernels/map.h"
+
+namespace weft::kernels {
+namespace {
+
+using base::BlockingRegion;
+using base::parallel_for;
+using tensor::DType;
+
+constexpr int64_t large_work = 1 << 15;  // elements; below it threads cost more than they bring
+
+// Moving an element needs only its size. Calls body with a null pointer of a type of that size.
+template <class Body>
+void by_size(DType dtype, Body&& body) {
+  switch (tensor::item_size(dtype)) {
+    case 1:
+      return body(static_cast<uint8_t*>(nullptr));
+    case 2:
+      return body(static_cast<uint16_t*>(nullptr));
+    case 4:
+      return body(static_cast<uint32_t*>(nullptr));
+    default:
+      return body(static_cast<uint64_t*>(nullptr));
+  }
+}
+
+// Calls body(null pointer of the element type, function that combines into the first argument).
+template <class Body>
+void by_combination(DType dtype, Combine combine, Body&& body) {
+  if (combine == Combine::assign) {
+    return by_size(dtype, [&](auto* type) { body(type, [](auto& to, auto from) { to = from; }); });
+  }
+  const auto arithmetic = [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    // Integers wrap around, which only unsigned arithmetic may do.
+    using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+    switch (combine) {
+      case Combine::add:
+        return body(type, [](T& to, T from) { to = static_cast<T>(Wide(to) + Wide(from)); });
+      case Combine::multiply:
+        return body(type, [](T& to, T from) { to = static_cast<T>(Wide(to) * Wide(from)); });
+      case Combine::maximum:  // NaN wins
+        return body(type, [](T& to, T from) { to = to != to || to > from ? to : from; });
+      default:
+        return body(type, [](T& to, T from) { to = to != to || to < from ? to : from; });
+    }
+  };
+  if (dtype == DType::f32) return arithmetic(static_cast<float*>(nullptr));
+  if (dtype == DType::f64) return arithmetic(static_cast<double*>(nullptr));
+  arithmetic(static_cast<int64_t*>(nullptr));
+}
+
+int64_t offset_of(int64_t position, std::span<const int64_t> sizes,
+                  std::span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    offset += position % sizes[i] * strides[i];
+    position /= sizes[i];
+  }
+  return offset;
+}
+
+// The offsets of all positions of a shape, in row-major order.
+Array offsets_of(const Dims& sizes, const Dims& strides) {
+  const int64_t count = tensor::count_of(sizes);
+  Array result = Array::allocate({count}, DType::i64);
+  auto* offsets = result.as<int64_t>();
+  for (int64_t i = 0; i < count; ++i) offsets[i] = offset_of(i, sizes, strides);
+  return result;
+}
+
+bool is_lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)) == dtype; }
+
+// The same values, contiguous and in the dtype in which arithmetic is done.
+Array widened(const Array& array) {
+  Array wide = Array::allocate(array.sizes, tensor::dtype_of(tensor::lane_of(array.dtype)));
+  copy(array, wide);
+  return wide;
+}
+
+// Element-by-element walk of gather and scatter over rows of the last dimension.
+struct Lines {
+  Dims sizes;  // of index, at least one dimension
+  int64_t dim;
+  int64_t size;  // of the indexed dimension
+  Dims strides;  // of the indexed array, 0 at `dim`
+  int64_t dim_stride;
+
+  Lines(const Array& array, int64_t dim, const Array& index)
+      : sizes(index.sizes), dim(dim), strides(array.strides) {
+    if (sizes.empty()) sizes = {1};
+    if (strides.empty()) strides = {1};
+    size = array.sizes.empty() ? 1 : array.sizes[dim];
+    dim_stride = strides[dim];
+    strides[dim] = 0;
+  }
+  int64_t length() const { return sizes.back(); }
+  int64_t rows() const {
+    return tensor::count_of(std::span<const int64_t>(sizes).first(sizes.size() - 1));
+  }
+  int64_t row_offset(int64_t row, std::span<const int64_t> by) const {
+    return offset_of(row, std::span<const int64_t>(sizes).first(sizes.size() - 1), by);
+  }
+};
+
+}  // namespace
+
+std::optional<int64_t> find_out_of_range(const Array& indices, int64_t size) {
+  const auto* values = indices.as<int64_t>();
+  const int64_t count = indices.count();
+  // Shifted by size, valid values are the smallest 2 * size unsigned ones: one comparison each.
+  const auto shift = static_cast<uint64_t>(size);
+  const auto is_bad = [&](int64_t value) {
+    return static_cast<uint64_t>(value) + shift >= 2 * shift;
+  };
+  bool bad = false;
+  for (int64_t i = 0; i < count; ++i) bad |= is_bad(values[i]);
+  if (!bad) return std::nullopt;
+  return *std::find_if(values, values + count, is_bad);
+}
+
+Places::Places(const Array& array, std::span<const Array> indices, std::span<const int64_t> dims,
+               int64_t before) {
+  Dims sizes[2], strides[2];
+  int64_t seen = 0;
+  for (int64_t i = 0; i < array.rank(); ++i) {
+    if (std::find(dims.begin(), dims.end(), i) != dims.end()) continue;
+    const int side = seen++ < before ? 0 : 1;
+    sizes[side].push_back(array.sizes[i]);
+    strides[side].push_back(array.strides[i]);
+  }
+  outer_count = tensor::count_of(sizes[0]);
+  inner_count = tensor::count_of(sizes[1]);
+  outer_ = offsets_of(sizes[0], strides[0]);
+  const Array inner = array.view(sizes[1], strides[1], 0);
+  if (!inner.is_contiguous()) inner_ = offsets_of(sizes[1], strides[1]);
+
+  chosen_count = indices[0].count();
+  chosen_ = Array::allocate({chosen_count}, DType::i64);
+  auto* chosen = chosen_.as<int64_t>();
+  std::fill_n(chosen, chosen_count, 0);
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const auto* index = indices[k].as<int64_t>();
+    const int64_t size = array.sizes[dims[k]], stride = array.strides[dims[k]];
+    for (int64_t c = 0; c < chosen_count; ++c) {
+      chosen[c] += (index[c] < 0 ? index[c] + size : index[c]) * stride;
+    }
+  }
+}
+
+Places::Places(const Array& array, const Array& indices, int64_t dim)
+    : Places(array, std::span(&indices, 1), std::span(&dim, 1), dim) {}
+
+void take(const Array& in, const Places& places, const Array& out) {
+  const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
+  const int64_t blocks = places.outer_count * chosen_count;
+  if (blocks == 0 || inner == 0) return;
+  const int64_t *outer_offsets = places.outer(), *chosen = places.chosen(),
+                *inner_offsets = places.inner();
+  by_size(in.dtype, [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T* source = in.as<T>();
+    T* target = out.as<T>();
+    BlockingRegion region(blocks * inner > large_work);
+    const int64_t grain = std::max<int64_t>(1, large_work / inner);
+    parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
+      const int64_t* outer = outer_offsets + begin / chosen_count;
+      for (int64_t block = begin; block < end; ++outer) {
+        const T* base = source + *outer;
+        const int64_t first = block % chosen_count;
+        const int64_t last = std::min(chosen_count, first + end - block);
+        T* to = target + block * inner;
+        block += last - first;
+        if (inner == 1) {
+          for (int64_t c = first; c < last; ++c) *to++ = base[chosen[c]];
+          continue;
+        }
+        for (int64_t c = first; c < last; ++c, to += inner) {
+          const T* from = base + chosen[c];
+          if (!inner_offsets) {
+            std::memcpy(to, from, inner * sizeof(T));
+          } else {
+            for (int64_t i = 0; i < inner; ++i) to[i] = from[inner_offsets[i]];
+          }
+        }
+      }
+    });
+  });
+}
+
+void put(const Array& values, const Places& places, const Array& out, Combine combine) {
+  const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
+  const int64_t count = places.outer_count * chosen_count * inner;
+  if (count == 0) return;
+  if (combine != Combine::assign && !is_lane_dtype(out.dtype)) {
+    const Array wide = widened(out);
+    put(widened(values), places, wide, combine);
+    return copy(wide, out);
+  }
+  const bool single = values.count() == 1;
+  const int64_t *outer_offsets = places.outer(), *chosen = places.chosen(),
+                *inner_offsets = places.inner();
+  by_combination(out.dtype, combine, [&](auto* type, auto write) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T* source = values.as<T>();
+    T* target = out.as<T>();
+    const auto part = [&](int64_t outer_begin, int64_t outer_end, int64_t begin, int64_t end) {
+      for (int64_t o = outer_begin; o < outer_end; ++o) {
+        for (int64_t c = 0; c < chosen_count; ++c) {
+          T* to = target + outer_offsets[o] + chosen[c];
+          const T* from = single ? source : source + (o * chosen_count + c) * inner;
+          if (single) {
+            for (int64_t i = begin; i < end; ++i)
+              write(to[inner_offsets ? inner_offsets[i] : i], *from);
+          } else if (inner_offsets) {
+            for (int64_t i = begin; i < end; ++i) write(to[inner_offsets[i]], from[i]);
+          } else {
+            for (int64_t i = begin; i < end; ++i) write(to[i], from[i]);
+          }
+        }
+      }
+    };
+    // Threads own disjoint outer rows or disjoint columns, so each place sees its values in order.
+    BlockingRegion region(count > large_work);
+    if (places.outer_count > 1) {
+      const int64_t grain =
+          std::max<int64_t>(1, large_work / std::max<int64_t>(1, chosen_count * inner));
+      parallel_for(places.outer_count, grain,
+                   [&](int64_t begin, int64_t end) { part(begin, end, 0, inner); });
+    } else {
+      parallel_for(inner, std::max<int64_t>(64, large_work / chosen_count),
+                   [&](int64_t begin, int64_t end) { part(0, 1, begin, end); });
+    }
+  });
+}
+
+void gather(const Array& in, int64_t dim, const Array& index, const Array& out) {
+  if (index.count() == 0) return;
+  const Lines lines(in, dim, index);
+  const int64_t length = lines.length(), step = lines.strides.back();
+  const int64_t size = lines.size, stride = lines.dim_stride;
+  const auto* indices = index.as<int64_t>();
+  by_size(in.dtype, [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T* source = in.as<T>();
+    T* target = out.as<T>();
+    BlockingRegion region(index.count() > large_work);
+    const int64_t grain = std::max<int64_t>(1, large_work / length);
+    parallel_for(lines.rows(), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const T* from = source + lines.row_offset(row, lines.strides);
+        const int64_t* line = indices + row * length;
+        T* to = target + row * length;
+        if (step == 0 && stride == 1) {
+          for (int64_t k = 0; k < length; ++k) to[k] = from[line[k] + (line[k] < 0) * size];
+          continue;
+        }
+        for (int64_t k = 0; k < length; ++k) {
+          to[k] = from[k * step + (line[k] + (line[k] < 0) * size) * stride];
+        }
+      }
+    });
+  });
+}
+
+void scatter(const Array& src, int64_t dim, const Array& index, const Array& out, Combine combine) {
+  if (index.count() == 0) return;
+  if (combine != Combine::assign && !is_lane_dtype(out.dtype)) {
+    const Array wide = widened(out);
+    scatter(widened(src), dim, index, wide, combine);
+    return copy(wide, out);
+  }
+  const Lines lines(out, dim, index);
+  const int64_t length = lines.length(), step = lines.strides.back();
+  const Dims source_strides = src.strides.empty() ? Dims{1} : src.strides;
+  const int64_t source_step = source_strides.back();
+  const auto* indices = index.as<int64_t>();
+  by_combination(out.dtype, combine, [&](auto* type, auto write) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T* source = src.as<T>();
+    T* target = out.as<T>();
+    const auto part = [&](int64_t row_begin, int64_t row_end, int64_t begin, int64_t end) {
+      for (int64_t row = row_begin; row < row_end; ++row) {
+        T* to = target + lines.row_offset(row, lines.strides);
+        const T* from = source + lines.row_offset(row, source_strides);
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t i = indices[row * length + k];
+          write(to[k * step + (i < 0 ? i + lines.size : i) * lines.dim_stride],
+                from[k * source_step]);
+        }
+      }
+    };
+    // Only places along `dim` can coincide: threads share out another dimension.
+    BlockingRegion region(index.count() > large_work);
+    const int64_t rows = lines.rows();
+    if (dim > 0) {
+      const int64_t per_item = rows / lines.sizes[0];
+      const int64_t grain =
+          std::max<int64_t>(1, large_work / std::max<int64_t>(1, per_item * length));
+      parallel_for(lines.sizes[0], grain, [&](int64_t begin, int64_t end) {
+        part(begin * per_item, end * per_item, 0, length);
+      });
+    } else if (lines.sizes.size() > 1) {
+      parallel_for(length, std::max<int64_t>(16, large_work / rows),
+                   [&](int64_t begin, int64_t end) { part(0, rows, begin, end); });
+    } else {
+      part(0, rows, 0, length);
+    }
+  });
+}
+
+void add_into(const Array& in, const Array& out) {
+  const int64_t count = in.count();
+  by_combination(out.dtype, Combine::add, [&](auto* type, auto write) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    const T* source = in.as<T>();
+    T* target = out.as<T>();
+    BlockingRegion region(count > large_work);
+    for (int64_t i = 0; i < count; ++i) {
+      write(target[offset_of(i, out.sizes, out.strides)],
+            source[offset_of(i, in.sizes, in.strides)]);
+    }
+  });
+}
+
+int64_t count_true(const Array& mask) {
+  const auto* values = mask.as<uint8_t>();
+  const int64_t count = mask.count();
+  int64_t total = 0;
+  for (int64_t i = 0; i < count; ++i) total += values[i] != 0;
+  return total;
+}
+
+void true_positions(const Array& mask, std::span<int64_t> positions) {
+  const auto* values = mask.as<uint8_t>();
+  // Without a branch: whether an element is true cannot be predicted.
+  for (size_t found = 0, i = 0; found < positions.size(); ++i) {
+    positions[found] = static_cast<int64_t>(i);
+    found += values[i] != 0;
+  }
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,286 @@
+// Block loops of every formula, and conversions between dtypes and lanes. Compiled once per
+// instruction set.
+
+// Formulas choose with ?:, which must stay one select of two values; threading jumps would compute
+// what comes after it once for each.
+#pragma GCC optimize("no-thread-jumps")
+
+#include "weft/kernels/cpu/map_isa.h"
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "weft/kernels/cpu/formula_math.h"
+#ifdef __AVX512F__
+#include "weft/kernels/cpu/gelu_avx512.h"
+#endif
+
+namespace weft::kernels::WEFT_ISA {
+namespace {
+
+using tensor::BFloat16;
+using tensor::Half;
+
+// --- formulas -------------------------------------------------------------------------------------
+
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// Whether a formula's text calls this function.
+constexpr bool calls(std::string_view text, std::string_view function) {
+  for (size_t at = text.find(function); at != text.npos; at = text.find(function, at + 1)) {
+    if (at == 0 || !is_letter(text[at - 1])) return true;
+  }
+  return false;
+}
+// Formulas that need another loop for large arguments.
+template <class F>
+constexpr bool periodic = calls(F::text, "sin(") || calls(F::text, "cos(") || calls(F::text, "tan(");
+
+#define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...)  \
+  struct name##_formula {                                                      \
+    static constexpr auto domain = Domain::declared_domain;                    \
+    static constexpr int arity = count;                                        \
+    static constexpr std::string_view text = expression_text;                  \
+    template <class T>                                                         \
+    static T apply(__VA_ARGS__)
+#define WEFT_FORMULA_1(name, domain, x, ...)                                   \
+  WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) {     \
+    return T(__VA_ARGS__);                                                     \
+  }                                                                            \
+  };
+#define WEFT_FORMULA_2(name, domain, x, y, ...)                                \
+  WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x,       \
+                    [[maybe_unused]] T y) {                                    \
+    return T(__VA_ARGS__);                                                     \
+  }                                                                            \
+  };
+#define WEFT_FORMULA_3(name, domain, x, y, z, ...)                             \
+  WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x,       \
+                    [[maybe_unused]] T y, [[maybe_unused]] T z) {              \
+    return T(__VA_ARGS__);                                                     \
+  }                                                                            \
+  };
+#define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                          \
+  WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x,       \
+                    [[maybe_unused]] T y, [[maybe_unused]] T z,                \
+                    [[maybe_unused]] T w) {                                    \
+    return T(__VA_ARGS__);                                                     \
+  }                                                                            \
+  };
+
+enum class Domain { floats, numbers, integers };
+#include "formulas.inc"
+#undef WEFT_FORMULA_1
+#undef WEFT_FORMULA_2
+#undef WEFT_FORMULA_3
+#undef WEFT_FORMULA_4
+
+// Elements are computed this many at a time; the last ones in a padded buffer. So each element
+// goes through the same instructions wherever it stands, and loops need no remainder code.
+#ifdef __AVX512F__
+template <class T>
+constexpr int width = 64 / sizeof(T);
+#else
+template <class T>
+constexpr int width = 32 / sizeof(T);
+#endif
+// The same for a few elements.
+constexpr int narrow_width = 8;
+
+// `count` is a multiple of `Width`. The output may be one of the inputs. `flatten` puts the whole
+// formula into the loop, without which there is no SIMD.
+template <class F, class T, class Compute, int Width, size_t... I>
+[[gnu::noinline, gnu::flatten]] void run_whole(T* out, const T* const* in, int64_t count,
+                                               std::index_sequence<I...>) {
+  const T* const from[] = {in[I]...};
+  for (int64_t i = 0; i < count; i += Width) {
+#pragma GCC ivdep
+    for (int j = 0; j < Width; ++j) {
+      out[i + j] = static_cast<T>(F::template apply<Compute>(Compute(from[I][i + j])...));
+    }
+  }
+}
+
+template <class T>
+bool beyond_limit(const T* in, int64_t count) {
+  int32_t beyond = 0;
+  for (int64_t i = 0; i < count; ++i) beyond |= abs(in[i]) > T(periodic_limit) ? 1 : 0;
+  return beyond != 0;
+}
+
+// Exponents that a whole block has in common and that need no logarithm.
+struct cube_formula {
+  static constexpr int arity = 1;
+  template <class T>
+  static T apply(T x) {
+    return x * x * x;
+  }
+};
+
+template <int Width, class T>
+bool run_power(T* out, const T* const* in, int64_t count) {
+  constexpr auto base = std::make_index_sequence<1>();
+  const T exponent = in[1][0];
+  int32_t different = 0;
+  for (int64_t i = 0; i < count; ++i) different |= in[1][i] != exponent ? 1 : 0;
+  if (different != 0) return false;
+  if (exponent == T(2)) return run_whole<square_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(3)) return run_whole<cube_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(-1)) return run_whole<reciprocal_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(1)) return std::memmove(out, in[0], count * sizeof(T)), true;
+  return false;
+}
+
+#ifdef __AVX512F__
+template <int Width>
+void run_gelu(float* out, const float* in, int64_t count) {
+  if constexpr (Width == 16) {
+    for (int64_t i = 0; i < count; i += 16) gelu_16(out + i, in + i);
+  } else {
+    alignas(64) float buffer[16] = {};
+    std::memcpy(buffer, in, Width * sizeof(float));
+    gelu_16(buffer, buffer);
+    std::memcpy(out, buffer, Width * sizeof(float));
+  }
+}
+#endif
+
+template <int Width, class F, class T>
+void run_checked(T* out, const T* const* in, int64_t count) {
+  constexpr auto parameters = std::make_index_sequence<F::arity>();
+  if constexpr (periodic<F> && std::is_same_v<T, float>) {
+    bool beyond = false;
+    for (int k = 0; k < F::arity; ++k) beyond = beyond || beyond_limit(in[k], count);
+    if (beyond) return run_whole<F, T, Periodic, Width>(out, in, count, parameters);
+  }
+#ifdef __AVX512F__
+  if constexpr (F::text == "gelu(x)" && std::is_same_v<T, float>) {
+    return run_gelu<Width>(out, in[0], count);
+  }
+#endif
+  if constexpr (F::text == "pow(x, y)" && !std::is_same_v<T, Int>) {
+    if (run_power<Width>(out, in, count)) return;
+  }
+  run_whole<F, T, T, Width>(out, in, count, parameters);
+}
+
+// Copies fewer than 8 elements by halves: a call of memcpy would take longer.
+template <class T>
+inline void copy_few(T* to, const T* from, int64_t count) {
+  for (int half = narrow_width / 2; half > 0; half /= 2) {
+    if (count & half) {
+      std::memcpy(to, from, half * sizeof(T));
+      to += half;
+      from += half;
+    }
+  }
+}
+
+template <class F, class T>
+void run_block(void* out, const void* const* in, int64_t count) {
+  const T* from[F::arity];
+  for (int k = 0; k < F::arity; ++k) from[k] = static_cast<const T*>(in[k]);
+  T* to = static_cast<T*>(out);
+  auto run = [&]<int Width>(std::integral_constant<int, Width>, int64_t part) {
+    run_checked<Width, F, T>(to, from, part);
+    to += part;
+    for (int k = 0; k < F::arity; ++k) from[k] += part;
+  };
+  if (count >= width<T>) run(std::integral_constant<int, width<T>>(), count & -width<T>);
+  const int64_t rest = count & (narrow_width - 1);
+  if (width<T> > narrow_width && (count & narrow_width)) {
+    run(std::integral_constant<int, narrow_width>(), narrow_width);
+  }
+  if (rest == 0) return;
+  alignas(64) T buffer[F::arity + 1][narrow_width];
+  std::memset(buffer, 0, F::arity * sizeof buffer[0]);
+  for (int k = 0; k < F::arity; ++k) {
+    copy_few(buffer[k], from[k], rest);
+    from[k] = buffer[k];
+  }
+  run_checked<narrow_width, F, T>(buffer[F::arity], from, narrow_width);
+  copy_few(to, buffer[F::arity], rest);
+}
+
+template <class F, class T>
+constexpr BlockFunction block_or_null() {
+  constexpr bool is_integer = std::is_same_v<T, Int>;
+  if constexpr (is_integer ? F::domain == Domain::floats : F::domain == Domain::integers) {
+    return nullptr;
+  } else {
+    return run_block<F, T>;
+  }
+}
+
+#define WEFT_FORMULA_1(name, ...)                                                        \
+  {block_or_null<name##_formula, float>(), block_or_null<name##_formula, double>(),      \
+   block_or_null<name##_formula, Int>()},
+#define WEFT_FORMULA_2 WEFT_FORMULA_1
+#define WEFT_FORMULA_3 WEFT_FORMULA_1
+#define WEFT_FORMULA_4 WEFT_FORMULA_1
+constexpr BlockFunction blocks[][3] = {
+#include "formulas.inc"
+    {nullptr, nullptr, nullptr}};
+
+// --- conversions ----------------------------------------------------------------------------------
+
+// Floats that no integer can hold become the smallest integer; smaller integers keep the low bits.
+template <class Float>
+int64_t to_integer(Float x) {
+  const bool fits = x >= Float(-0x1p63) && x < Float(0x1p63);
+  return fits ? static_cast<int64_t>(x) : std::numeric_limits<int64_t>::min();
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return convert<To>(tensor::to_float(x));
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return tensor::to_half(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return tensor::to_bfloat16(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return static_cast<To>(to_integer(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+void convert_row(To* to, int64_t to_stride, const From* from, int64_t from_stride, int64_t count) {
+  if (to_stride == 1 && from_stride == 1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = convert<To>(from[i * from_stride]);
+  }
+}
+template <class From, class LaneType>
+void load(void* tile, const void* from, int64_t stride, int64_t count) {
+  convert_row(static_cast<LaneType*>(tile), 1, static_cast<const From*>(from), stride, count);
+}
+template <class To, class LaneType>
+void store(const void* tile, void* to, int64_t stride, int64_t count) {
+  convert_row(static_cast<To*>(to), stride, static_cast<const LaneType*>(tile), 1, count);
+}
+
+// In the order of DType.
+template <class... T>
+constexpr MapTable table_of() {
+  return {blocks,
+          {{load<T, float>, load<T, double>, load<T, int64_t>}...},
+          {{store<T, float>, store<T, double>, store<T, int64_t>}...}};
+}
+
+}  // namespace
+
+// A constant: code of this file must not run while the module loads, before the processor is known.
+constinit const MapTable map_table =
+    table_of<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, bool>();
+
+}  // namespace weft::kernels::WEFT_ISA

@@ -1,0 +1,315 @@
+// Splits rows over threads and calls the loops of normalize_isa.cpp.
+#include "weft/kernels/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "weft/base/blocking.h"
+#include "weft/base/thread_pool.h"
+#include "weft/kernels/cpu/isa.h"
+#include "weft/kernels/cpu/normalize_table.h"
+
+namespace weft::kernels {
+
+using tensor::DType;
+
+namespace isa_default {
+extern const NormalizeTable normalize_table;
+}
+#ifdef __x86_64__
+namespace isa_v3 {
+extern const NormalizeTable normalize_table;
+}
+namespace isa_v4 {
+extern const NormalizeTable normalize_table;
+}
+#endif
+
+namespace {
+
+const NormalizeTable& table() {
+#ifdef __x86_64__
+  static const NormalizeTable& chosen =
+      choose(isa_default::normalize_table, isa_v3::normalize_table, isa_v4::normalize_table);
+#else
+  static const NormalizeTable& chosen = choose(isa_default::normalize_table);
+#endif
+  return chosen;
+}
+
+// Calls body with the functions for float or double.
+template <class Body>
+void with_lane(const Array& array, Body body) {
+  if (array.dtype == DType::f32) {
+    body(table().f32, float{});
+  } else {
+    body(table().f64, double{});
+  }
+}
+
+template <class T>
+T* data_of(const Array* array) {
+  return array ? array->as<T>() : nullptr;
+}
+
+constexpr int64_t grain_elements = 1 << 14;  // about 10 us of work
+
+// Calls body(first row, number of rows) over ranges of rows, on several threads if there are many.
+template <class Body>
+void over_rows(int64_t rows, int64_t size, Body body) {
+  const base::BlockingRegion region(rows * size > 2 * grain_elements);
+  base::parallel_for(rows, std::max<int64_t>(1, grain_elements / std::max<int64_t>(size, 1)),
+                     [&](int64_t begin, int64_t end) { body(begin, end - begin); });
+}
+
+constexpr int64_t most_columns = 256;
+
+// Calls body(offset of the first element, number of columns) over pieces of columns.
+template <class Body>
+void over_columns(const tensor::Split& split, Body body) {
+  const int64_t tiles = (split.inner + most_columns - 1) / most_columns;
+  over_rows(split.outer * tiles, split.size * std::min(split.inner, most_columns),
+            [&](int64_t first, int64_t count) {
+              for (int64_t i = first; i < first + count; ++i) {
+                const int64_t column = i % tiles * most_columns;
+                body(i / tiles * split.size * split.inner + column,
+                     std::min(most_columns, split.inner - column));
+              }
+            });
+}
+
+}  // namespace
+
+void softmax(const Array& in, const tensor::Split& split, bool logarithm, const Array& out) {
+  if (in.count() == 0) return;
+  with_lane(in, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T* from = in.as<T>();
+    T* to = out.as<T>();
+    if (split.inner == 1) {
+      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
+        const int64_t at = first * split.size;
+        run.softmax_rows(from + at, rows, split.size, logarithm, to + at);
+      });
+    }
+    over_columns(split, [&](int64_t at, int64_t columns) {
+      run.softmax_columns(from + at, split.size, split.inner, columns, logarithm, to + at);
+    });
+  });
+}
+
+void softmax_backward(const Array& grad, const Array& out, const tensor::Split& split,
+                      bool logarithm, const Array& grad_in) {
+  if (grad.count() == 0) return;
+  with_lane(grad, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *from = grad.as<T>(), *result = out.as<T>();
+    T* to = grad_in.as<T>();
+    if (split.inner == 1) {
+      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
+        const int64_t at = first * split.size;
+        run.softmax_backward_rows(from + at, result + at, rows, split.size, logarithm, to + at);
+      });
+    }
+    over_columns(split, [&](int64_t at, int64_t columns) {
+      run.softmax_backward_columns(from + at, result + at, split.size, split.inner, columns,
+                                   logarithm, to + at);
+    });
+  });
+}
+
+void layer_norm(const Array& in, const Array* weight, const Array* bias, double epsilon,
+                int64_t size, const Array& out) {
+  if (in.count() == 0) return;
+  with_lane(in, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *from = in.as<T>(), *factors = data_of<T>(weight), *added = data_of<T>(bias);
+    T* to = out.as<T>();
+    over_rows(in.count() / size, size, [&](int64_t first, int64_t rows) {
+      const int64_t at = first * size;
+      run.layer_norm(from + at, factors, added, epsilon, rows, size, to + at);
+    });
+  });
+}
+
+void layer_norm_backward(const Array& grad, const Array& in, const Array* weight, double epsilon,
+                         int64_t size, const Array* grad_in, const Array* grad_weight,
+                         const Array* grad_bias) {
+  with_lane(in, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *gradient = grad.as<T>(), *from = in.as<T>(), *factors = data_of<T>(weight);
+    T* to = data_of<T>(grad_in);
+    const int64_t rows = size == 0 ? 0 : in.count() / size;
+    // Parameters' gradients are added up in pieces of rows that do not depend on threads, each in
+    // T and the pieces in double.
+    const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64), pieces = (rows + piece - 1) / piece;
+    const Array* sums[] = {grad_weight, grad_bias};
+    std::vector<T> parts[2];
+    for (int k = 0; k < 2; ++k) {
+      if (sums[k] && pieces != 1) parts[k].resize(pieces * size);
+      if (sums[k]) std::fill_n(sums[k]->as<T>(), size, T(0));
+    }
+    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
+    const auto part = [&](int k, int64_t p) {
+      return !sums[k] ? nullptr : pieces == 1 ? totals[k] : parts[k].data() + p * size;
+    };
+    over_rows(pieces, piece * size, [&](int64_t first, int64_t count) {
+      for (int64_t p = first; p < first + count; ++p) {
+        const int64_t row = p * piece, at = row * size;
+        run.layer_norm_backward(gradient + at, from + at, factors, epsilon,
+                                std::min(piece, rows - row), size, to ? to + at : nullptr,
+                                part(0, p), part(1, p));
+      }
+    });
+    for (int k = 0; k < 2 && pieces > 1; ++k) {
+      if (!sums[k]) continue;
+      std::vector<double> wide(size);
+      for (int64_t p = 0; p < pieces; ++p) {
+        for (int64_t i = 0; i < size; ++i) wide[i] += static_cast<double>(parts[k][p * size + i]);
+      }
+      for (int64_t i = 0; i < size; ++i) totals[k][i] = static_cast<T>(wide[i]);
+    }
+  });
+}
+
+// ---- cross-entropy -----------------------------------------------------------------------------
+
+void cross_entropy(const Array& scores, const Array& classes, const CrossEntropy& settings,
+                   const Array& losses, const Array& weights) {
+  with_lane(scores, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const int64_t size = scores.sizes[1];
+    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight);
+    const int64_t* target = classes.as<int64_t>();
+    T *loss = losses.as<T>(), *row_weight = weights.as<T>();
+    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
+    over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
+      for (int64_t r = first; r < first + rows; ++r) {
+        const T* row = from + r * size;
+        const int64_t k = target[r];
+        loss[r] = row_weight[r] = 0;
+        if (k == settings.ignored) continue;
+        row_weight[r] = weight ? weight[k] : T(1);
+        const double level = run.log_sum(row, size);
+        double result = (1 - settings.smoothing) * row_weight[r] * (level - row[k]);
+        if (share != 0) {
+          double spread = static_cast<double>(size) * level;
+          if (weight) {
+            spread = 0;
+            for (int64_t i = 0; i < size; ++i) spread += weight[i] * (level - row[i]);
+          } else {
+            spread -= run.sum(row, size);
+          }
+          result += share * spread;
+        }
+        loss[r] = static_cast<T>(result);
+      }
+    });
+  });
+}
+
+void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
+                            const CrossEntropy& settings, const Array& grad_scores) {
+  with_lane(scores, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const int64_t size = scores.sizes[1];
+    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight), *factor = factors.as<T>();
+    const int64_t* target = classes.as<int64_t>();
+    T* to = grad_scores.as<T>();
+    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
+    const double weight_sum = weight ? run.sum(weight, size) : static_cast<double>(size);
+    over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
+      for (int64_t r = first; r < first + rows; ++r) {
+        T* row = to + r * size;
+        const int64_t k = target[r];
+        if (k == settings.ignored) {
+          std::fill(row, row + size, T(0));
+          continue;
+        }
+        const double sharp =
+            factor[r] * (1 - settings.smoothing) * static_cast<double>(weight ? weight[k] : T(1));
+        const double spread = factor[r] * share;
+        const T level = static_cast<T>(run.log_sum(from + r * size, size));
+        run.exponentials(from + r * size, size, level, static_cast<T>(sharp + spread * weight_sum),
+                         row);
+        row[k] -= static_cast<T>(sharp);
+        if (share == 0) continue;
+        for (int64_t i = 0; i < size; ++i) {
+          row[i] -= static_cast<T>(weight ? spread * weight[i] : spread);
+        }
+      }
+    });
+  });
+}
+
+// ---- recurrent gates ---------------------------------------------------------------------------
+
+void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
+                const Array& cell_out) {
+  if (cell.count() == 0) return;
+  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
+  with_lane(cell, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *g = gates.as<T>(), *c = cell.as<T>();
+    T *to_hidden = hidden_out.as<T>(), *to_cell = cell_out.as<T>();
+    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
+      const int64_t at = first * size;
+      run.lstm_gates(g + 4 * at, c + at, count, size, to_hidden + at, to_cell + at);
+    });
+  });
+}
+
+void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const Array& gates,
+                         const Array& cell, const Array& cell_out, const Array& grad_gates,
+                         const Array& grad_cell_in) {
+  if (cell.count() == 0) return;
+  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
+  with_lane(cell, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *of_hidden = data_of<T>(grad_hidden), *of_cell = data_of<T>(grad_cell);
+    const T *g = gates.as<T>(), *c = cell.as<T>(), *next = cell_out.as<T>();
+    T *to_gates = grad_gates.as<T>(), *to_cell = grad_cell_in.as<T>();
+    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
+      const int64_t at = first * size;
+      run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr, of_cell ? of_cell + at : nullptr,
+                              g + 4 * at, c + at, next + at, count, size, to_gates + 4 * at,
+                              to_cell + at);
+    });
+  });
+}
+
+void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
+               const Array& out) {
+  if (hidden.count() == 0) return;
+  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
+  with_lane(hidden, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *x = from_input.as<T>(), *h = from_hidden.as<T>(), *state = hidden.as<T>();
+    T* to = out.as<T>();
+    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
+      const int64_t at = first * size;
+      run.gru_gates(x + 3 * at, h + 3 * at, state + at, count, size, to + at);
+    });
+  });
+}
+
+void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
+                        const Array& hidden, const Array& grad_from_input,
+                        const Array& grad_from_hidden, const Array& grad_hidden) {
+  if (hidden.count() == 0) return;
+  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
+  with_lane(hidden, [&](const auto& run, auto one) {
+    using T = decltype(one);
+    const T *g = grad.as<T>(), *x = from_input.as<T>(), *h = from_hidden.as<T>(),
+            *state = hidden.as<T>();
+    T *to_x = grad_from_input.as<T>(), *to_h = grad_from_hidden.as<T>(), *to = grad_hidden.as<T>();
+    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
+      const int64_t at = first * size;
+      run.gru_gates_backward(g + at, x + 3 * at, h + 3 * at, state + at, count, size, to_x + 3 * at,
+                             to_h + 3 * at, to + at);
+    });
+  });
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,389 @@
+// Rows of softmax, layer normalisation and recurrent gates, compiled once per instruction set.
+// Plain loops over the functions of formula_math.h become SIMD code by themselves; sums do not, so
+// they are written with vectors.
+#include <algorithm>
+
+#include "weft/kernels/cpu/formula_math.h"
+#include "weft/kernels/cpu/normalize_table.h"
+#include "weft/kernels/cpu/simd.h"
+
+namespace weft::kernels::WEFT_ISA {
+namespace {
+
+// Elements that a loop handles at once, and how many are added up in T before double takes over.
+constexpr int64_t tile = 64;
+constexpr int64_t block = 4096;
+
+// Adds up term(i) over [0, size), where term gives vectors and one(i) single elements.
+template <class T, class Term, class One>
+inline double add_up(int64_t size, Term term, One one) {
+  double total = 0;
+  for (int64_t start = 0; start < size; start += block) {
+    const int64_t stop = std::min(size, start + block);
+    Vector<T> sums[4] = {};
+    int64_t i = start;
+    for (; i + 4 * width<T> <= stop; i += 4 * width<T>) {
+      for (int v = 0; v < 4; ++v) sums[v] += term(i + v * width<T>);
+    }
+    for (; i + width<T> <= stop; i += width<T>) sums[0] += term(i);
+    T sum = sum_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (; i < stop; ++i) sum += one(i);
+    total += static_cast<double>(sum);
+  }
+  return total;
+}
+
+template <class T>
+double row_sum(const T* in, int64_t size) {
+  return add_up<T>(size, [=](int64_t i) { return load(in + i); }, [=](int64_t i) { return in[i]; });
+}
+
+// A NaN wins.
+template <class T>
+inline T row_largest(const T* in, int64_t size) {
+  const auto larger = [](auto a, auto b) { return (a > b) | (a != a) ? a : b; };
+  T result = -std::numeric_limits<T>::infinity();
+  int64_t i = 0;
+  if (size >= width<T>) {
+    Vector<T> best[4];
+    for (int v = 0; v < 4; ++v) best[v] = load(in);
+    for (; i + 4 * width<T> <= size; i += 4 * width<T>) {
+      for (int v = 0; v < 4; ++v) best[v] = larger(best[v], load(in + i + v * width<T>));
+    }
+    for (; i + width<T> <= size; i += width<T>) best[0] = larger(best[0], load(in + i));
+    const Vector<T> joined = larger(larger(best[0], best[1]), larger(best[2], best[3]));
+    for (int lane = 0; lane < width<T>; ++lane) result = larger(result, T(joined[lane]));
+  }
+  for (; i < size; ++i) result = larger(result, in[i]);
+  return result;
+}
+
+// What to take away from scores before exp: the largest, or nothing when that is infinite.
+template <class T>
+inline T shift_of(const T* in, int64_t size) {
+  const T largest = row_largest(in, size);
+  return largest == -std::numeric_limits<T>::infinity() ? T(0) : largest;
+}
+
+// out = exp(in - shift), and their sum. `out` may be null.
+template <class T>
+inline double exponentials_and_sum(const T* in, int64_t size, T shift, T* out) {
+  double total = 0;
+  T buffer[tile];
+  for (int64_t start = 0; start < size; start += block) {
+    const int64_t stop = std::min(size, start + block);
+    Vector<T> sums[tile / width<T>] = {};
+    int64_t i = start;
+    for (; i + tile <= stop; i += tile) {
+      T* to = out ? out + i : buffer;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < tile; ++j) to[j] = exp(in[i + j] - shift);
+      for (int64_t v = 0; v < tile / width<T>; ++v) sums[v] += load(to + v * width<T>);
+    }
+    for (int64_t v = 1; v < tile / width<T>; ++v) sums[0] += sums[v];
+    total += static_cast<double>(sum_lanes<T>(sums[0]));
+    if (i < stop) {
+      // The rest goes through the same instructions, padded with what gives zero.
+      T padded[tile];
+      for (int64_t j = 0; j < tile; ++j) {
+        padded[j] = i + j < stop ? in[i + j] - shift : -std::numeric_limits<T>::infinity();
+      }
+      for (int64_t j = 0; j < tile; ++j) padded[j] = exp(padded[j]);
+      if (out) std::copy(padded, padded + (stop - i), out + i);
+      Vector<T> rest = load(padded);
+      for (int64_t v = 1; v < tile / width<T>; ++v) rest += load(padded + v * width<T>);
+      total += static_cast<double>(sum_lanes<T>(rest));
+    }
+  }
+  return total;
+}
+
+template <class T>
+double log_sum(const T* in, int64_t size) {
+  const T shift = shift_of(in, size);
+  return std::log(exponentials_and_sum<T>(in, size, shift, nullptr)) + static_cast<double>(shift);
+}
+
+template <class T>
+void exponentials(const T* in, int64_t size, T shift, T factor, T* out) {
+  for (int64_t i = 0; i < size; ++i) out[i] = exp(in[i] - shift) * factor;
+}
+
+// ---- softmax ---------------------------------------------------------------------------------
+
+template <class T>
+void softmax_rows(const T* in, int64_t rows, int64_t size, bool logarithm, T* out) {
+  for (int64_t r = 0; r < rows; ++r, in += size, out += size) {
+    const T shift = shift_of(in, size);
+    if (logarithm) {
+      const double sum = exponentials_and_sum<T>(in, size, shift, nullptr);
+      const T less = static_cast<T>(std::log(sum));
+      for (int64_t i = 0; i < size; ++i) out[i] = (in[i] - shift) - less;
+    } else {
+      const T factor = static_cast<T>(1 / exponentials_and_sum(in, size, shift, out));
+      for (int64_t i = 0; i < size; ++i) out[i] *= factor;
+    }
+  }
+}
+
+constexpr int64_t most_columns = 256;
+
+template <class T>
+void softmax_columns(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
+                     T* out) {
+  T shift[most_columns], sum[most_columns], factor[most_columns];
+  std::copy(in, in + count, shift);
+  std::fill(sum, sum + count, T(0));
+  for (int64_t i = 1; i < size; ++i) {
+    const T* row = in + i * inner;
+    for (int64_t j = 0; j < count; ++j) shift[j] = max(shift[j], row[j]);
+  }
+  for (int64_t j = 0; j < count; ++j) {
+    shift[j] = shift[j] == -std::numeric_limits<T>::infinity() ? T(0) : shift[j];
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    const T* row = in + i * inner;
+    T* to = out + i * inner;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      const T e = exp(row[j] - shift[j]);
+      if (!logarithm) to[j] = e;
+      sum[j] += e;
+    }
+  }
+  for (int64_t j = 0; j < count; ++j) {
+    factor[j] = logarithm ? static_cast<T>(std::log(sum[j])) : 1 / sum[j];
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    const T* row = in + i * inner;
+    T* to = out + i * inner;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      to[j] = logarithm ? (row[j] - shift[j]) - factor[j] : to[j] * factor[j];
+    }
+  }
+}
+
+template <class T>
+void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t size, bool logarithm,
+                           T* grad_in) {
+  for (int64_t r = 0; r < rows; ++r, grad += size, out += size, grad_in += size) {
+    if (logarithm) {
+      const T sum = static_cast<T>(row_sum(grad, size));
+      for (int64_t i = 0; i < size; ++i) grad_in[i] = grad[i] - exp(out[i]) * sum;
+    } else {
+      const T sum = static_cast<T>(add_up<T>(
+          size, [=](int64_t i) { return load(grad + i) * load(out + i); },
+          [=](int64_t i) { return grad[i] * out[i]; }));
+      for (int64_t i = 0; i < size; ++i) grad_in[i] = out[i] * (grad[i] - sum);
+    }
+  }
+}
+
+template <class T>
+void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t inner,
+                              int64_t count, bool logarithm, T* grad_in) {
+  T sum[most_columns];
+  std::fill(sum, sum + count, T(0));
+  for (int64_t i = 0; i < size * inner; i += inner) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      sum[j] += logarithm ? grad[i + j] : grad[i + j] * out[i + j];
+    }
+  }
+  for (int64_t i = 0; i < size * inner; i += inner) {
+    if (logarithm) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = grad[i + j] - exp(out[i + j]) * sum[j];
+    } else {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = out[i + j] * (grad[i + j] - sum[j]);
+    }
+  }
+}
+
+// ---- layer normalisation -----------------------------------------------------------------------
+
+template <class T>
+struct Moments {
+  T mean, scale;  // scale is 1 / sqrt(variance + epsilon)
+};
+
+template <class T>
+inline Moments<T> moments(const T* in, int64_t size, double epsilon) {
+  const T mean = static_cast<T>(row_sum(in, size) / static_cast<double>(size));
+  const Vector<T> means = broadcast(mean);
+  const double squares = add_up<T>(
+      size,
+      [=](int64_t i) {
+        const Vector<T> away = load(in + i) - means;
+        return away * away;
+      },
+      [=](int64_t i) { return (in[i] - mean) * (in[i] - mean); });
+  return {mean, static_cast<T>(1 / std::sqrt(squares / static_cast<double>(size) + epsilon))};
+}
+
+template <class T>
+void layer_norm(const T* in, const T* weight, const T* bias, double epsilon, int64_t rows,
+                int64_t size, T* out) {
+  for (int64_t r = 0; r < rows; ++r, in += size, out += size) {
+    const auto [mean, scale] = moments(in, size, epsilon);
+    if (weight && bias) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) out[i] = (in[i] - mean) * scale * weight[i] + bias[i];
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) {
+        out[i] = (in[i] - mean) * scale * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
+      }
+    }
+  }
+}
+
+template <class T>
+void layer_norm_backward(const T* grad, const T* in, const T* weight, double epsilon, int64_t rows,
+                         int64_t size, T* grad_in, T* grad_weight, T* grad_bias) {
+  for (int64_t r = 0; r < rows; ++r, in += size, grad += size) {
+    const auto [mean, scale] = moments(in, size, epsilon);
+    if (grad_weight) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) grad_weight[i] += grad[i] * ((in[i] - mean) * scale);
+    }
+    if (grad_bias) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) grad_bias[i] += grad[i];
+    }
+    if (!grad_in) continue;
+    // With u = grad * weight and y the normalised row: scale * (u - mean(u) - y * mean(u * y)).
+    const auto u = [=](int64_t i) {
+      return weight ? load(grad + i) * load(weight + i) : load(grad + i);
+    };
+    const auto one_u = [=](int64_t i) { return weight ? grad[i] * weight[i] : grad[i]; };
+    const Vector<T> means = broadcast(mean);
+    const auto count = static_cast<double>(size);
+    const T u_mean = static_cast<T>(add_up<T>(size, u, one_u) / count);
+    const double uy = static_cast<double>(scale) *
+                      add_up<T>(
+                          size, [=](int64_t i) { return u(i) * (load(in + i) - means); },
+                          [=](int64_t i) { return one_u(i) * (in[i] - mean); });
+    const T slope = static_cast<T>(uy / count) * scale;
+    if (weight) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) {
+        grad_in[i] = scale * (grad[i] * weight[i] - u_mean - (in[i] - mean) * slope);
+      }
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) {
+        grad_in[i] = scale * (grad[i] - u_mean - (in[i] - mean) * slope);
+      }
+    }
+    grad_in += size;
+  }
+}
+
+// ---- recurrent gates ---------------------------------------------------------------------------
+
+template <class T>
+void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
+                T* cell_out) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
+            *output = fresh + size;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const T next = sigmoid(forget[i]) * cell[r * size + i] + sigmoid(enter[i]) * tanh(fresh[i]);
+      cell_out[r * size + i] = next;
+      hidden_out[r * size + i] = sigmoid(output[i]) * tanh(next);
+    }
+  }
+}
+
+template <class T, bool with_hidden, bool with_cell>
+void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* gates,
+                            const T* cell, const T* cell_out, int64_t rows, int64_t size,
+                            T* grad_gates, T* grad_cell_in) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
+            *output = fresh + size;
+    T *to_enter = grad_gates + 4 * r * size, *to_forget = to_enter + size,
+      *to_fresh = to_forget + size, *to_output = to_fresh + size;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t at = r * size + i;
+      const T i_gate = sigmoid(enter[i]), f_gate = sigmoid(forget[i]), g_gate = tanh(fresh[i]),
+              o_gate = sigmoid(output[i]), squashed = tanh(cell_out[at]);
+      const T of_hidden = with_hidden ? grad_hidden[at] : T(0);
+      const T of_cell = (with_cell ? grad_cell[at] : T(0)) +
+                        of_hidden * o_gate * (1 - squashed * squashed);
+      to_enter[i] = of_cell * g_gate * i_gate * (1 - i_gate);
+      to_forget[i] = of_cell * cell[at] * f_gate * (1 - f_gate);
+      to_fresh[i] = of_cell * i_gate * (1 - g_gate * g_gate);
+      to_output[i] = of_hidden * squashed * o_gate * (1 - o_gate);
+      grad_cell_in[at] = of_cell * f_gate;
+    }
+  }
+}
+
+template <class T>
+void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
+                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
+                         T* grad_cell_in) {
+  auto* const run = !grad_cell     ? lstm_gates_backward_of<T, true, false>
+                    : !grad_hidden ? lstm_gates_backward_of<T, false, true>
+                                   : lstm_gates_backward_of<T, true, true>;
+  run(grad_hidden, grad_cell, gates, cell, cell_out, rows, size, grad_gates, grad_cell_in);
+}
+
+template <class T>
+void gru_gates(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
+               int64_t size, T* out) {
+  for (int64_t r = 0; r < rows; ++r, hidden += size, out += size) {
+    const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const T reset = sigmoid(x[i] + h[i]), update = sigmoid(x[size + i] + h[size + i]);
+      const T fresh = tanh(x[2 * size + i] + reset * h[2 * size + i]);
+      out[i] = fresh + update * (hidden[i] - fresh);
+    }
+  }
+}
+
+template <class T>
+void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden, const T* hidden,
+                        int64_t rows, int64_t size, T* grad_from_input, T* grad_from_hidden,
+                        T* grad_hidden) {
+  for (int64_t r = 0; r < rows; ++r, grad += size, hidden += size, grad_hidden += size) {
+    const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
+    T *to_x = grad_from_input + 3 * r * size, *to_h = grad_from_hidden + 3 * r * size;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const T reset = sigmoid(x[i] + h[i]), update = sigmoid(x[size + i] + h[size + i]);
+      const T inner = h[2 * size + i], fresh = tanh(x[2 * size + i] + reset * inner);
+      const T of_fresh = grad[i] * (1 - update) * (1 - fresh * fresh);
+      const T of_reset = of_fresh * inner * reset * (1 - reset);
+      const T of_update = grad[i] * (hidden[i] - fresh) * update * (1 - update);
+      to_x[i] = to_h[i] = of_reset;
+      to_x[size + i] = to_h[size + i] = of_update;
+      to_x[2 * size + i] = of_fresh;
+      to_h[2 * size + i] = of_fresh * reset;
+      grad_hidden[i] = grad[i] * update;
+    }
+  }
+}
+
+template <class T>
+constexpr Normalizers<T> normalizers() {
+  return {softmax_rows<T>,  softmax_columns<T>,     softmax_backward_rows<T>,
+          softmax_backward_columns<T>, layer_norm<T>, layer_norm_backward<T>,
+          log_sum<T>,       row_sum<T>,             exponentials<T>,
+          lstm_gates<T>,    lstm_gates_backward<T>, gru_gates<T>,
+          gru_gates_backward<T>};
+}
+
+}  // namespace
+
+extern const NormalizeTable normalize_table;
+const NormalizeTable normalize_table = {normalizers<float>(), normalizers<double>()};
+
+}  // namespace weft::kernels::WEFT_ISA

@@ -1,0 +1,45 @@
+// What normalize_isa.cpp gives for each instruction set. Functions work on ranges of rows.
+#pragma once
+
+#include "weft/kernels/normalize.h"
+
+namespace weft::kernels {
+
+template <class T>
+struct Normalizers {
+  void (*softmax_rows)(const T* in, int64_t rows, int64_t size, bool logarithm, T* out);
+  // One outer index: `size` rows of `inner` columns, of which `count` from `in` on.
+  void (*softmax_columns)(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
+                          T* out);
+  void (*softmax_backward_rows)(const T* grad, const T* out, int64_t rows, int64_t size,
+                                bool logarithm, T* grad_in);
+  void (*softmax_backward_columns)(const T* grad, const T* out, int64_t size, int64_t inner,
+                                   int64_t count, bool logarithm, T* grad_in);
+  void (*layer_norm)(const T* in, const T* weight, const T* bias, double epsilon, int64_t rows,
+                     int64_t size, T* out);
+  // Adds to the sums of the weight's and bias's gradients.
+  void (*layer_norm_backward)(const T* grad, const T* in, const T* weight, double epsilon,
+                              int64_t rows, int64_t size, T* grad_in, T* grad_weight, T* grad_bias);
+  // log(sum(exp(row)))
+  double (*log_sum)(const T* in, int64_t size);
+  double (*sum)(const T* in, int64_t size);
+  // out = exp(in - shift) * factor
+  void (*exponentials)(const T* in, int64_t size, T shift, T factor, T* out);
+  void (*lstm_gates)(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
+                     T* cell_out);
+  void (*lstm_gates_backward)(const T* grad_hidden, const T* grad_cell, const T* gates,
+                              const T* cell, const T* cell_out, int64_t rows, int64_t size,
+                              T* grad_gates, T* grad_cell_in);
+  void (*gru_gates)(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
+                    int64_t size, T* out);
+  void (*gru_gates_backward)(const T* grad, const T* from_input, const T* from_hidden,
+                             const T* hidden, int64_t rows, int64_t size, T* grad_from_input,
+                             T* grad_from_hidden, T* grad_hidden);
+};
+
+struct NormalizeTable {
+  Normalizers<float> f32;
+  Normalizers<double> f64;
+};
+
+}  // namespace weft::kernels

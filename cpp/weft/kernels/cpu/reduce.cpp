@@ -1,0 +1,480 @@
+// Walks strided arrays for reductions: finds contiguous rows or columns, splits large work over
+// threads into pieces that do not depend on their number.
+#include "weft/kernels/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "weft/base/blocking.h"
+#include "weft/base/thread_pool.h"
+#include "weft/kernels/cpu/isa.h"
+#include "weft/kernels/cpu/reduce_table.h"
+#include "weft/kernels/map.h"
+
+namespace weft::kernels {
+
+using tensor::Array;
+using tensor::Dims;
+using tensor::DType;
+using tensor::Lane;
+
+namespace isa_default {
+extern const ReduceTable reduce_table;
+}
+#ifdef __x86_64__
+namespace isa_v3 {
+extern const ReduceTable reduce_table;
+}
+namespace isa_v4 {
+extern const ReduceTable reduce_table;
+}
+#endif
+
+namespace {
+
+const ReduceTable& table() {
+#ifdef __x86_64__
+  static const ReduceTable& chosen =
+      choose(isa_default::reduce_table, isa_v3::reduce_table, isa_v4::reduce_table);
+#else
+  static const ReduceTable& chosen = choose(isa_default::reduce_table);
+#endif
+  return chosen;
+}
+
+template <class T>
+const Reducer<T>& reducer(Reduction kind) {
+  const auto index = static_cast<size_t>(kind);
+  if constexpr (std::is_same_v<T, float>) {
+    return table().f32[index];
+  } else if constexpr (std::is_same_v<T, double>) {
+    return table().f64[index];
+  } else {
+    return table().i64[index];
+  }
+}
+
+// Dimensions as nested loops, outermost first.
+struct Loops {
+  Dims sizes, strides;
+  int64_t count() const { return tensor::count_of(sizes); }
+  // Where iteration `index` begins.
+  int64_t offset(int64_t index) const {
+    int64_t result = 0;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      result += index % sizes[i] * strides[i];
+      index /= sizes[i];
+    }
+    return result;
+  }
+  void add(int64_t size, int64_t stride) {
+    if (size == 1) return;
+    if (!sizes.empty() && strides.back() == size * stride) {
+      sizes.back() *= size;
+      strides.back() = stride;
+      return;
+    }
+    sizes.push_back(size);
+    strides.push_back(stride);
+  }
+  bool ends_with_stride_one() const { return !strides.empty() && strides.back() == 1; }
+  // Takes the innermost loop away.
+  int64_t pop() {
+    const int64_t size = sizes.back();
+    sizes.pop_back();
+    strides.pop_back();
+    return size;
+  }
+};
+
+constexpr int64_t chunk_elements = 1 << 16;  // a piece of work, and of the order of adding up
+
+template <class T>
+struct Job {
+  const Reducer<T>& reducer;
+  const T* in;
+  const T* shift;
+  T power;
+  double divisor;
+  void* out;
+  bool out_is_double;
+
+  void finish(int64_t index, Total<T> total) const {
+    if constexpr (!std::is_same_v<T, int64_t>) total /= divisor;
+    if (out_is_double) {
+      static_cast<double*>(out)[index] = static_cast<double>(total);
+    } else {
+      static_cast<T*>(out)[index] = static_cast<T>(total);
+    }
+  }
+};
+
+// Each output is reduced from contiguous runs of `length` elements.
+template <class T>
+void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64_t length) {
+  const int64_t outputs = kept.count(), runs = outer.count();
+  const int64_t blocks_in_run = (length + block_elements - 1) / block_elements;
+  const int64_t blocks = runs * blocks_in_run;
+  // Blocks first..last of one output. They are numbered along the runs.
+  const auto some_blocks = [&](int64_t output, int64_t first, int64_t last) {
+    const T* from = job.in + kept.offset(output);
+    T shift[4];
+    std::fill(shift, shift + 4, job.shift ? job.shift[output] : T(0));
+    Total<T> total = job.reducer.identity;
+    for (int64_t b = first; b < last;) {
+      const int64_t start = b % blocks_in_run * block_elements;
+      const int64_t count = std::min(block_elements, length - start);
+      // Whole blocks of a run go together.
+      const int64_t some =
+          std::clamp<int64_t>(std::min((length - start) / block_elements, last - b), 1, 4);
+      Total<T> parts[4];
+      job.reducer.blocks(from + outer.offset(b / blocks_in_run) + start, some, block_elements, count,
+                         shift, job.power, parts);
+      for (int64_t i = 0; i < some; ++i) total = job.reducer.combine(total, parts[i]);
+      b += some;
+    }
+    return total;
+  };
+  const int64_t chunk =
+      std::max<int64_t>(1, chunk_elements / std::min(std::max<int64_t>(length, 1), block_elements));
+  const int64_t chunks = (blocks + chunk - 1) / chunk;
+  if (chunks <= 1) {
+    const int64_t grain = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(1, runs * length));
+    base::parallel_for(outputs, grain, [&](int64_t begin, int64_t end) {
+      if (blocks != 1 || kept.sizes.size() > 1) {
+        for (int64_t i = begin; i < end; ++i) job.finish(i, some_blocks(i, 0, blocks));
+        return;
+      }
+      // One block an output, evenly spaced: several outputs a call.
+      const int64_t stride = kept.sizes.empty() ? 0 : kept.strides[0];
+      for (int64_t i = begin; i < end; i += 64) {
+        Total<T> totals[64];
+        const int64_t some = std::min<int64_t>(64, end - i);
+        job.reducer.blocks(job.in + i * stride, some, stride, length,
+                           job.shift ? job.shift + i : nullptr, job.power, totals);
+        for (int64_t j = 0; j < some; ++j) job.finish(i + j, totals[j]);
+      }
+    });
+    return;
+  }
+  std::vector<Total<T>> parts(outputs * chunks);
+  base::parallel_for(outputs * chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % chunks * chunk;
+      parts[i] = some_blocks(i / chunks, first, std::min(first + chunk, blocks));
+    }
+  });
+  for (int64_t i = 0; i < outputs; ++i) {
+    Total<T> total = parts[i * chunks];
+    for (int64_t c = 1; c < chunks; ++c) {
+      total = job.reducer.combine(total, parts[i * chunks + c]);
+    }
+    job.finish(i, total);
+  }
+}
+
+// Outputs lie side by side in runs of `width` contiguous elements; whole rows are joined.
+template <class T>
+void reduce_columns(const Job<T>& job, const Loops& kept, int64_t width, Loops outer) {
+  const int64_t groups = kept.count();
+  const int64_t row_stride = outer.strides.empty() ? 0 : outer.strides.back();
+  const int64_t rows = outer.strides.empty() ? 1 : outer.pop();
+  const int64_t runs = outer.count();
+  const int64_t tile = std::min(width, most_columns);
+  const int64_t tiles = (width + tile - 1) / tile;
+  const int64_t chunk =
+      std::max(block_rows, chunk_elements / tile / block_rows * block_rows);
+  const int64_t chunks_in_run = (rows + chunk - 1) / chunk, chunks = runs * chunks_in_run;
+  const auto some_chunks = [&](int64_t group, int64_t column, int64_t first, int64_t last,
+                               Total<T>* totals) {
+    const int64_t columns = std::min(tile, width - column);
+    std::fill(totals, totals + columns, job.reducer.identity);
+    const T* from = job.in + kept.offset(group) + column;
+    const T* shift = job.shift ? job.shift + group * width + column : nullptr;
+    for (int64_t c = first; c < last; ++c) {
+      const int64_t row = c % chunks_in_run * chunk;
+      job.reducer.columns(from + outer.offset(c / chunks_in_run) + row * row_stride,
+                          std::min(chunk, rows - row), row_stride, columns, shift, job.power,
+                          totals);
+    }
+    return columns;
+  };
+  const int64_t items = groups * tiles;
+  // With few outputs the rows are split too.
+  if (chunks <= 1 || items >= 64) {
+    const int64_t grain =
+        std::max<int64_t>(1, chunk_elements / std::max<int64_t>(1, runs * rows * tile));
+    base::parallel_for(items, grain, [&](int64_t begin, int64_t end) {
+      Total<T> totals[most_columns];
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t column = i % tiles * tile, group = i / tiles;
+        const int64_t columns = some_chunks(group, column, 0, chunks, totals);
+        for (int64_t j = 0; j < columns; ++j) job.finish(group * width + column + j, totals[j]);
+      }
+    });
+    return;
+  }
+  std::vector<Total<T>> parts(chunks * groups * width);
+  base::parallel_for(items * chunks, 1, [&](int64_t begin, int64_t end) {
+    Total<T> totals[most_columns];
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % chunks, column = i / chunks % tiles * tile, group = i / chunks / tiles;
+      const int64_t columns = some_chunks(group, column, c, c + 1, totals);
+      std::copy(totals, totals + columns, &parts[c * groups * width + group * width + column]);
+    }
+  });
+  for (int64_t i = 0; i < groups * width; ++i) {
+    Total<T> total = parts[i];
+    for (int64_t c = 1; c < chunks; ++c) {
+      total = job.reducer.combine(total, parts[c * groups * width + i]);
+    }
+    job.finish(i, total);
+  }
+}
+
+// Whether rows or columns of the array are contiguous; if neither, a copy is needed.
+bool split_loops(const Array& in, DimMask dims, Loops& kept, Loops& reduced) {
+  for (int64_t i = 0; i < in.rank(); ++i) {
+    (dims >> i & 1 ? reduced : kept).add(in.sizes[i], in.strides[i]);
+  }
+  return kept.ends_with_stride_one() || reduced.ends_with_stride_one() ||
+         (kept.sizes.empty() && reduced.sizes.empty());
+}
+
+template <class T>
+void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out,
+                 const ReduceOptions& options) {
+  Loops kept, reduced;
+  if (!split_loops(in, dims, kept, reduced)) {
+    // Reduced dimensions go last, so that rows are contiguous afterwards.
+    Dims order;
+    for (int reduced_turn = 0; reduced_turn < 2; ++reduced_turn) {
+      for (int64_t i = 0; i < in.rank(); ++i) {
+        if (static_cast<int>(dims >> i & 1) == reduced_turn) order.push_back(i);
+      }
+    }
+    const Array turned = in.permute(order);
+    const Array dense = Array::allocate(turned.sizes, turned.dtype);
+    copy(turned, dense);
+    DimMask last = 0;
+    for (int64_t i = 0; i < in.rank(); ++i) {
+      if (dims >> order[i] & 1) last |= DimMask{1} << i;
+    }
+    return reduce_lane<T>(kind, dense, last, out, options);
+  }
+  const Job<T> job{reducer<T>(kind),
+                   in.as<T>(),
+                   options.shift ? options.shift->as<T>() : nullptr,
+                   static_cast<T>(options.power),
+                   options.divisor,
+                   out.data(),
+                   out.dtype == DType::f64 && in.dtype != DType::f64};
+  const base::BlockingRegion region(in.count() > chunk_elements);
+  // Rows that are too short for vectors are better taken as columns where both are possible.
+  if (kept.ends_with_stride_one()) {
+    const int64_t width = kept.pop();
+    reduce_columns(job, kept, width, std::move(reduced));
+  } else {
+    const int64_t length = reduced.ends_with_stride_one() ? reduced.pop() : 1;
+    reduce_rows(job, kept, reduced, length);
+  }
+}
+
+}  // namespace
+
+void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
+            const ReduceOptions& options) {
+  const bool bytes = tensor::item_size(in.dtype) == 1;
+  if (out.count() == 0) return;
+  if (kind == Reduction::nonzero && bytes && out.count() == 1 && in.is_contiguous() &&
+      out.dtype == DType::i64) {
+    *out.as<int64_t>() = table().nonzero_bytes(in.as<uint8_t>(), in.count());
+    return;
+  }
+  const Lane lane = tensor::lane_of(in.dtype);
+  if (in.count() == 0) {
+    const auto index = static_cast<size_t>(kind);
+    if (lane == Lane::i64) return fill(out, table().i64[index].identity);
+    return fill(out, table().f64[index].identity / options.divisor);
+  }
+  if (tensor::dtype_of(lane) != in.dtype) {
+    const Array wide = Array::allocate(in.sizes, tensor::dtype_of(lane));
+    copy(in, wide);
+    return reduce(kind, wide, dims, out, options);
+  }
+  switch (lane) {
+    case Lane::f32: return reduce_lane<float>(kind, in, dims, out, options);
+    case Lane::f64: return reduce_lane<double>(kind, in, dims, out, options);
+    case Lane::i64: return reduce_lane<int64_t>(kind, in, dims, out, options);
+  }
+}
+
+// ---- positions of extremes -------------------------------------------------------------------
+
+namespace {
+
+template <class T>
+auto comparable(T value) {
+  if constexpr (requires { tensor::to_float(value); }) {
+    return tensor::to_float(value);
+  } else {
+    return value;
+  }
+}
+
+template <class T>
+void find_extremes(const T* in, const tensor::Split& split, bool largest, T* values,
+                   int64_t* indices) {
+  const auto wins = [&](T candidate, T best) {
+    const auto a = comparable(candidate), b = comparable(best);
+    return (largest ? a > b : a < b) || (a != a && b == b);
+  };
+  const int64_t inner = split.inner, size = split.size;
+  base::parallel_for(
+      split.outer, std::max<int64_t>(1, chunk_elements / (size * inner)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t o = begin; o < end; ++o) {
+          const T* from = in + o * size * inner;
+          int64_t* where = indices + o * inner;
+          if (inner == 1) {
+            if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+              // The value by vectors, then its first place.
+              const Reducer<T>& by_vectors =
+                  reducer<T>(largest ? Reduction::largest : Reduction::smallest);
+              double best = by_vectors.identity;
+              for (int64_t i = 0; i < size; i += block_elements) {
+                double part;
+                by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i), nullptr, 0,
+                                  &part);
+                best = by_vectors.combine(best, part);
+              }
+              const T value = static_cast<T>(best);
+              int64_t i = 0;
+              if (value != value) {
+                while (from[i] == from[i]) ++i;
+              } else {
+                while (from[i] != value) ++i;
+              }
+              *where = i;
+              continue;
+            }
+          }
+          std::fill(where, where + inner, 0);
+          for (int64_t i = 1; i < size; ++i) {
+            const T* row = from + i * inner;
+            for (int64_t j = 0; j < inner; ++j) {
+              if (wins(row[j], from[where[j] * inner + j])) where[j] = i;
+            }
+          }
+        }
+        if (values == nullptr) return;
+        for (int64_t o = begin; o < end; ++o) {
+          for (int64_t j = 0; j < inner; ++j) {
+            values[o * inner + j] = in[(o * size + indices[o * inner + j]) * inner + j];
+          }
+        }
+      });
+}
+
+}  // namespace
+
+void extreme_positions(const Array& in, int64_t dim, bool largest, const Array* values,
+                       const Array& indices) {
+  if (indices.count() == 0) return;
+  const tensor::Split split = tensor::split_at(in.sizes, dim);
+  tensor::dispatch(in.dtype, [&](auto* typed) {
+    using T = std::remove_pointer_t<decltype(typed)>;
+    const T* from = in.as<T>();
+    T* value_data = values ? values->as<T>() : nullptr;
+    int64_t* index_data = indices.as<int64_t>();
+    const base::BlockingRegion region(in.count() > chunk_elements);
+    find_extremes(from, split, largest, value_data, index_data);
+  });
+}
+
+// ---- running results -------------------------------------------------------------------------
+
+namespace {
+
+// Steps of one running result, over all columns of a row at once.
+template <class T, class Step>
+void scan_steps(const T* in, T* out, const tensor::Split& split, Step step) {
+  const int64_t stretch = split.size * split.inner;
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t o = begin; o < end; ++o) {
+                         for (int64_t j = 0; j < split.inner; ++j) {
+                           const int64_t start = o * stretch + j;
+                           step(in + start, out + start, start);
+                         }
+                       }
+                     });
+}
+
+template <class T>
+void scan_lane(Scan kind, const T* in, T* out, int64_t* indices, const tensor::Split& split) {
+  const int64_t size = split.size, inner = split.inner;
+  using Sum = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, double>;
+  const bool adds = kind == Scan::sum;
+  switch (kind) {
+    case Scan::sum:
+    case Scan::product:
+      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
+        Sum total = adds ? 0 : 1;
+        for (int64_t i = 0; i < size * inner; i += inner) {
+          total = adds ? total + static_cast<Sum>(from[i]) : total * static_cast<Sum>(from[i]);
+          to[i] = static_cast<T>(total);
+        }
+      });
+    case Scan::largest:
+    case Scan::smallest:
+      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t start) {
+        T best = from[0];
+        int64_t place = 0;
+        for (int64_t i = 0; i < size; ++i) {
+          const T x = from[i * inner];
+          if (best == best && (x != x || (kind == Scan::largest ? x >= best : x <= best))) {
+            best = x;
+            place = i;
+          } else if (best != best && x != x) {
+            place = i;
+          }
+          to[i * inner] = best;
+          indices[start + i * inner] = place;
+        }
+      });
+    case Scan::log_sum_exponentials:
+      if constexpr (!std::is_same_v<T, int64_t>) {
+        return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
+          double total = -std::numeric_limits<double>::infinity();
+          for (int64_t i = 0; i < size * inner; i += inner) {
+            const double x = from[i], low = std::min(total, x), high = std::max(total, x);
+            if (x != x || total != total) {
+              total = std::numeric_limits<double>::quiet_NaN();
+            } else if (std::isfinite(low) || low != high) {
+              total = high + std::log1p(std::exp(low - high));
+            }
+            to[i] = static_cast<T>(total);
+          }
+        });
+      }
+  }
+}
+
+}  // namespace
+
+void scan(Scan kind, const Array& in, int64_t dim, const Array& out, const Array* indices) {
+  if (in.count() == 0) return;
+  const tensor::Split split = tensor::split_at(in.sizes, dim);
+  int64_t* places = indices ? indices->as<int64_t>() : nullptr;
+  const base::BlockingRegion region(in.count() > chunk_elements);
+  switch (tensor::lane_of(in.dtype)) {
+    case Lane::f32: return scan_lane(kind, in.as<float>(), out.as<float>(), places, split);
+    case Lane::f64: return scan_lane(kind, in.as<double>(), out.as<double>(), places, split);
+    case Lane::i64: return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), places, split);
+  }
+}
+
+}  // namespace weft::kernels

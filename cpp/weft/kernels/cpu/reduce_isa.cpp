@@ -1,0 +1,319 @@
+// Inner loops of reductions, compiled once per instruction set. Each kind is written once, over
+// scalars and vectors alike.
+#include <algorithm>
+#include <utility>
+
+#include "weft/kernels/cpu/formula_math.h"
+#include "weft/kernels/cpu/reduce_table.h"
+#include "weft/kernels/cpu/simd.h"
+
+namespace weft::kernels::WEFT_ISA {
+namespace {
+
+// X is T or Vector<T>. `map` sees each element once, `combine` joins two results.
+struct SumKind {
+  template <class T>
+  static constexpr T identity = 0;
+  template <class X>
+  static X combine(X a, X b) {
+    return a + b;
+  }
+  template <class X>
+  static X map(X x, X) {
+    return x;
+  }
+};
+struct ProductKind : SumKind {
+  template <class T>
+  static constexpr T identity = 1;
+  template <class X>
+  static X combine(X a, X b) {
+    return a * b;
+  }
+};
+template <class T>
+constexpr T infinity = std::is_integral_v<T> ? std::numeric_limits<T>::max()
+                                             : std::numeric_limits<T>::infinity();
+template <class T>
+constexpr T minus_infinity = std::is_integral_v<T> ? std::numeric_limits<T>::min() : -infinity<T>;
+
+struct LargestKind : SumKind {
+  template <class T>
+  static constexpr T identity = minus_infinity<T>;
+  template <class X>
+  static X combine(X a, X b) {
+    return (a > b) | (a != a) ? a : b;
+  }
+};
+struct SmallestKind : SumKind {
+  template <class T>
+  static constexpr T identity = infinity<T>;
+  template <class X>
+  static X combine(X a, X b) {
+    return (a < b) | (a != a) ? a : b;
+  }
+};
+struct NonzeroKind : SumKind {
+  template <class X>
+  static X map(X x, X) {
+    return x != 0 ? X{} + 1 : X{};
+  }
+};
+struct PresentKind : SumKind {
+  template <class X>
+  static X map(X x, X) {
+    return x == x ? x : X{};
+  }
+};
+template <class Kind>
+struct Absolute : Kind {
+  template <class X>
+  static X map(X x, X) {
+    return x < 0 ? -x : x;
+  }
+};
+struct SquareKind : SumKind {
+  template <class X>
+  static X map(X x, X shift) {
+    return (x - shift) * (x - shift);
+  }
+};
+// These two call functions that exist for scalars only: the compiler vectorizes a loop over them.
+struct PowerKind : SumKind {
+  template <class T>
+  static T map_one(T x, T, T power) {
+    return pow(abs(x), power);
+  }
+};
+struct ExponentialKind : SumKind {
+  template <class T>
+  static T map_one(T x, T shift, T) {
+    return exp(x - shift);
+  }
+};
+template <class Kind>
+constexpr bool maps_one = std::is_same_v<Kind, PowerKind> || std::is_same_v<Kind, ExponentialKind>;
+
+// 64-bit integers wrap around: sums and products are taken without a sign.
+template <class Kind, class T, class X>
+inline X combine(X a, X b) {
+  if constexpr (std::is_same_v<T, int64_t> && std::is_same_v<X, T>) {
+    if constexpr (Kind::template identity<T> == 0 || Kind::template identity<T> == 1) {
+      return static_cast<X>(Kind::combine(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+    }
+  }
+  return Kind::combine(a, b);
+}
+
+template <class Kind, class T>
+Total<T> combine_totals(Total<T> a, Total<T> b) {
+  return combine<Kind, Total<T>>(a, b);
+}
+
+template <class T>
+using IndexOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+// Lane i becomes lane i ^ half.
+template <class T, int half, int... i>
+inline Vector<T> exchange(const Vector<T>& lanes, std::integer_sequence<int, i...>) {
+  return __builtin_shuffle(lanes, Vector<IndexOf<T>>{(i ^ half)...});
+}
+template <class Kind, class T, int half = width<T> / 2>
+inline T join_lanes(const Vector<T>& lanes) {
+  const Vector<T> other = exchange<T, half>(lanes, std::make_integer_sequence<int, width<T>>());
+  const Vector<T> joined = Kind::combine(lanes, other);
+  if constexpr (half == 1) {
+    return joined[0];
+  } else {
+    return join_lanes<Kind, T, half / 2>(joined);
+  }
+}
+
+// Rows that are read side by side: memory answers several distant streams faster than one.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int streams = 4;
+#else
+constexpr int streams = 2;
+#endif
+
+// Reduces `rows` rows that lie `stride` apart. A row's result does not depend on its neighbours.
+template <class Kind, class T, int rows>
+inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shift, T power,
+                        Total<T>* totals) {
+  if constexpr (maps_one<Kind>) {
+    for (int r = 0; r < rows; ++r) {
+      totals[r] = 0;
+      T mapped[512];
+      for (int64_t start = 0; start < count; start += 512) {
+        const T* from = in + r * stride + start;
+        const int64_t some = std::min<int64_t>(512, count - start);
+        const T shift_of_row = shift ? shift[r] : T(0);
+        for (int64_t i = 0; i < some; ++i) mapped[i] = Kind::map_one(from[i], shift_of_row, power);
+        Total<T> part;
+        some_blocks<SumKind, T, 1>(mapped, 0, some, nullptr, power, &part);
+        totals[r] += part;
+      }
+    }
+  } else {
+    constexpr int vectors = 4;
+    Vector<T> results[rows];
+    Vector<T> shifts[rows];
+    for (int r = 0; r < rows; ++r) {
+      shifts[r] = broadcast(shift ? shift[r] : T(0));
+      results[r] = broadcast(Kind::template identity<T>);
+    }
+    int64_t i = 0;
+    // Short sums are added to longer ones, so that rounding errors do not pile up.
+    constexpr int64_t step = vectors * width<T>, short_steps = 16;
+    for (; i + short_steps * step <= count; i += short_steps * step) {
+      Vector<T> parts[rows][vectors];
+      for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) parts[r][v] = broadcast(Kind::template identity<T>);
+      }
+      for (int64_t j = i; j < i + short_steps * step; j += step) {
+        for (int r = 0; r < rows; ++r) {
+          for (int v = 0; v < vectors; ++v) {
+            const Vector<T> x = load(in + r * stride + j + v * width<T>);
+            parts[r][v] = Kind::combine(parts[r][v], Kind::map(x, shifts[r]));
+          }
+        }
+      }
+      for (int r = 0; r < rows; ++r) {
+        results[r] = Kind::combine(results[r], Kind::combine(Kind::combine(parts[r][0], parts[r][1]),
+                                                             Kind::combine(parts[r][2], parts[r][3])));
+      }
+    }
+    for (; i + width<T> <= count; i += width<T>) {
+      for (int r = 0; r < rows; ++r) {
+        results[r] = Kind::combine(results[r], Kind::map(load(in + r * stride + i), shifts[r]));
+      }
+    }
+    for (int r = 0; r < rows; ++r) {
+      T result = join_lanes<Kind, T>(results[r]);
+      for (int64_t j = i; j < count; ++j) {
+        result = combine<Kind, T>(result, Kind::map(in[r * stride + j], shifts[r][0]));
+      }
+      totals[r] = static_cast<Total<T>>(result);
+    }
+  }
+}
+
+template <class Kind, class T>
+void blocks(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+            Total<T>* totals) {
+  int64_t r = 0;
+  for (; r + streams <= rows; r += streams) {
+    some_blocks<Kind, T, streams>(in + r * stride, stride, count, shift ? shift + r : nullptr,
+                                  power, totals + r);
+  }
+  for (; r < rows; ++r) {
+    some_blocks<Kind, T, 1>(in + r * stride, stride, count, shift ? shift + r : nullptr, power,
+                            totals + r);
+  }
+}
+
+// Joins rows into `results`, four at a time (one of each quarter) to spare loads and stores.
+template <class Kind, class T>
+inline void join_rows(const T* in, int64_t rows, int64_t stride, int64_t columns, const T* shift,
+                      T power, T* results) {
+  const auto one = [&](const T* row) {
+    for (int64_t j = 0; j < columns; ++j) {
+      T mapped;
+      if constexpr (maps_one<Kind>) {
+        mapped = Kind::map_one(row[j], shift[j], power);
+      } else {
+        mapped = Kind::map(row[j], shift[j]);
+      }
+      results[j] = combine<Kind, T>(results[j], mapped);
+    }
+  };
+  int64_t r = 0;
+  if constexpr (!maps_one<Kind>) {
+    const int64_t quarter = rows / 4;
+    for (; r < quarter; ++r) {
+      const T* row = in + r * stride;
+      const int64_t step = quarter * stride;
+      int64_t j = 0;
+      for (; j + width<T> <= columns; j += width<T>) {
+        const Vector<T> shifts = load(shift + j);
+        const auto mapped = [&](int64_t i) { return Kind::map(load(row + i * step + j), shifts); };
+        const Vector<T> some = Kind::combine(Kind::combine(mapped(0), mapped(1)),
+                                             Kind::combine(mapped(2), mapped(3)));
+        store<T>(results + j, Kind::combine(load(results + j), some));
+      }
+      for (; j < columns; ++j) {
+        for (int64_t i = 0; i < 4; ++i) {
+          results[j] = combine<Kind, T>(results[j], Kind::map(row[i * step + j], shift[j]));
+        }
+      }
+    }
+    r = 4 * quarter;
+  }
+  for (; r < rows; ++r) one(in + r * stride);
+}
+
+template <class Kind, class T>
+void columns(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+             Total<T>* totals) {
+  T results[most_columns];
+  T shifts[most_columns];
+  // Short rows that follow each other are taken as fewer, longer ones.
+  const int64_t fold = stride == count && count <= 64 && rows >= 16 ? 256 / count : 1;
+  const int64_t wide = fold * count;
+  for (int64_t j = 0; j < wide; ++j) shifts[j] = shift ? shift[j % count] : T(0);
+  for (int64_t start = 0; start < rows; start += block_rows * fold) {
+    const int64_t some = std::min(block_rows * fold, rows - start);
+    std::fill(results, results + wide, Kind::template identity<T>);
+    const T* from = in + start * stride;
+    join_rows<Kind, T>(from, some / fold, fold * stride, wide, shifts, power, results);
+    const int64_t done = some / fold * fold;
+    join_rows<Kind, T>(from + done * stride, some - done, stride, count, shifts, power, results);
+    for (int64_t j = 0; j < wide; ++j) {
+      Total<T>& total = totals[fold == 1 ? j : j % count];
+      total = combine_totals<Kind, T>(total, static_cast<Total<T>>(results[j]));
+    }
+  }
+}
+
+template <class Kind, class T>
+constexpr Reducer<T> reducer() {
+  return {Kind::template identity<Total<T>>, combine_totals<Kind, T>, blocks<Kind, T>,
+          columns<Kind, T>};
+}
+
+int64_t nonzero_bytes(const uint8_t* in, int64_t count) {
+  int64_t total = 0;
+  for (int64_t start = 0; start < count; start += 4096) {
+    const int64_t some = std::min<int64_t>(4096, count - start);
+    int32_t found = 0;
+    for (int64_t i = 0; i < some; ++i) found += in[start + i] != 0 ? 1 : 0;
+    total += found;
+  }
+  return total;
+}
+
+// In the order of Reduction. Powers and exponentials of integers do not occur.
+template <class T>
+constexpr std::array<Reducer<T>, reduction_count> reducers() {
+  constexpr bool real = !std::is_same_v<T, int64_t>;
+  return {reducer<SumKind, T>(),
+          reducer<ProductKind, T>(),
+          reducer<LargestKind, T>(),
+          reducer<SmallestKind, T>(),
+          reducer<NonzeroKind, T>(),
+          reducer<PresentKind, T>(),
+          reducer<Absolute<SumKind>, T>(),
+          reducer<SquareKind, T>(),
+          reducer<std::conditional_t<real, PowerKind, SumKind>, T>(),
+          reducer<std::conditional_t<real, ExponentialKind, SumKind>, T>(),
+          reducer<Absolute<LargestKind>, T>(),
+          reducer<Absolute<SmallestKind>, T>()};
+}
+
+}  // namespace
+
+extern const ReduceTable reduce_table;
+const ReduceTable reduce_table = {reducers<float>(), reducers<double>(), reducers<int64_t>(),
+                                  nonzero_bytes};
+
+}  // namespace weft::kernels::WEFT_ISA

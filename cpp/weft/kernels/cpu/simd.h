@@ -1,0 +1,134 @@
+// Vectors as wide as the instruction set at hand, for the *_isa.cpp files only: the namespace keeps
+// the copies of different instruction sets apart.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+namespace weft::kernels::WEFT_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int vector_bytes = 32;
+#else
+inline constexpr int vector_bytes = 16;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(vector_bytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+inline constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
+
+template <class T>
+inline Vector<T> load(const T* from) {
+  Vector<T> result;
+  std::memcpy(&result, from, sizeof result);
+  return result;
+}
+template <class T>
+inline void store(T* to, const Vector<T>& value) {
+  std::memcpy(to, &value, sizeof value);
+}
+template <class T>
+inline Vector<T> broadcast(T value) {
+  return Vector<T>{} + value;
+}
+
+#if defined(__AVX512F__)
+inline __mmask16 first(int count) { return static_cast<__mmask16>((1u << count) - 1); }
+#elif defined(__AVX2__)
+// Eight words of ones, then eight of zeros: a window into them selects the first few lanes.
+alignas(32) inline constexpr int32_t mask_words[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+template <class T>
+inline __m256i first(int count) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(
+      mask_words + 8 - count * static_cast<int>(sizeof(T) / 4)));
+}
+#endif
+
+// The first `count` lanes, zeros (or `rest`) behind them; memory past them is not touched.
+template <class T>
+inline Vector<T> load_first(const T* from, int count) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm512_maskz_loadu_ps(first(count), from);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first(count)), from);
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm256_maskload_ps(from, first<T>(count));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm256_maskload_pd(from, first<T>(count));
+  }
+#endif
+  Vector<T> result{};
+  for (int i = 0; i < count; ++i) result[i] = from[i];
+  return result;
+}
+template <class T>
+inline Vector<T> load_first(const T* from, int count, T rest) {
+  Vector<T> result = load_first(from, count);
+  for (int i = count; i < width<T>; ++i) result[i] = rest;
+  return result;
+}
+template <class T>
+inline void store_first(T* to, const Vector<T>& value, int count) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) {
+    return _mm512_mask_storeu_ps(to, first(count), (__m512)value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return _mm512_mask_storeu_pd(to, static_cast<__mmask8>(first(count)), (__m512d)value);
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) {
+    return _mm256_maskstore_ps(to, first<T>(count), (__m256)value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return _mm256_maskstore_pd(to, first<T>(count), (__m256d)value);
+  }
+#endif
+  for (int i = 0; i < count; ++i) to[i] = value[i];
+}
+
+// a * b + c, rounded once where the processor can.
+template <class T>
+inline Vector<T> fma(const Vector<T>& a, const Vector<T>& b, const Vector<T>& c) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+  }
+#endif
+  return a * b + c;
+}
+
+template <class T>
+inline T sum_lanes(const Vector<T>& value) {
+  T lanes[width<T>];
+  store(lanes, value);
+  for (int half = width<T> / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+}  // namespace weft::kernels::WEFT_ISA

@@ -1,0 +1,37 @@
+// Matrix products. Large ones go to OpenBLAS when it is there; few rows, small ones and everything
+// that OpenBLAS does not have go to loops of our own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/tensor/array.h"
+
+namespace weft::kernels {
+
+// c (m x n) = op(a) (m x k) times op(b) (k x n), added to what is in c when `accumulate`.
+// Row-major; a leading dimension is the distance between rows as stored. With `transpose_a`, a is
+// stored k x m; with `transpose_b`, b is stored n x k. c overlaps neither a nor b.
+struct GemmShape {
+  int64_t m, n, k;
+  bool transpose_a = false, transpose_b = false, accumulate = false;
+};
+void gemm(tensor::Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
+          int64_t ldb, void* c, int64_t ldc);
+
+// The loops of our own, on the calling thread. A row of c does not depend on how many rows there
+// are. For work that is split over threads already.
+void gemm_serial(tensor::Lane lane, const GemmShape& shape, const void* a, int64_t lda,
+                 const void* b, int64_t ldb, void* c, int64_t ldc);
+
+// out = a times b over their last two dimensions; the dimensions before them are equal (an operand
+// may repeat itself by strides of 0). All of one dtype, any strides; out is contiguous and is
+// added to when `accumulate`.
+void matmul(const tensor::Array& a, const tensor::Array& b, const tensor::Array& out,
+            bool accumulate = false);
+
+// The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first needed.
+void set_blas_path(std::string path);
+bool blas_is_available();
+
+}  // namespace weft::kernels

@@ -1,0 +1,56 @@
+// Softmax, layer normalisation, cross-entropy and the gates of recurrent cells, each as one kernel
+// forward and one backward. All arrays are contiguous, of one dtype, float32 or float64.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/tensor/array.h"
+
+namespace weft::kernels {
+
+using tensor::Array;
+
+// Softmax (or its logarithm) along the middle of outer x size x inner elements.
+void softmax(const Array& in, const tensor::Split& split, bool logarithm, const Array& out);
+// From the gradient and the result of softmax.
+void softmax_backward(const Array& grad, const Array& out, const tensor::Split& split,
+                      bool logarithm, const Array& grad_in);
+
+// (x - mean) / sqrt(variance + epsilon) * weight + bias over rows of `size`; weight and bias may be
+// null.
+void layer_norm(const Array& in, const Array* weight, const Array* bias, double epsilon,
+                int64_t size, const Array& out);
+// The mean and the variance are computed again: cheaper than to keep them. Any result may be null.
+void layer_norm_backward(const Array& grad, const Array& in, const Array* weight, double epsilon,
+                         int64_t size, const Array* grad_in, const Array* grad_weight,
+                         const Array* grad_bias);
+
+// Cross-entropy of rows of scores with classes. `weight` (one for each class) may be null. A row
+// whose class is `ignored` counts for nothing; all others are in [0, classes).
+struct CrossEntropy {
+  const Array* weight = nullptr;
+  int64_t ignored = -100;
+  double smoothing = 0;  // this share of the target is spread over all classes
+};
+// A loss for each row, and the weights of the rows' classes.
+void cross_entropy(const Array& scores, const Array& classes, const CrossEntropy& settings,
+                   const Array& losses, const Array& weights);
+// grad_scores = factors[row] times the slope of the row's loss.
+void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
+                            const CrossEntropy& settings, const Array& grad_scores);
+
+// gates (rows x 4 size) before their activation, in the order input, forget, cell, output.
+void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
+                const Array& cell_out);
+// A gradient of an output may be null.
+void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const Array& gates,
+                         const Array& cell, const Array& cell_out, const Array& grad_gates,
+                         const Array& grad_cell_in);
+// Gates (rows x 3 size) from the input and from the hidden state: reset, update, new.
+void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
+               const Array& out);
+void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
+                        const Array& hidden, const Array& grad_from_input,
+                        const Array& grad_from_hidden, const Array& grad_hidden);
+
+}  // namespace weft::kernels

@@ -1,0 +1,45 @@
+// What in-place writes are made of.
+#include "ops.h"
+#include "weft/kernels/map.h"
+
+namespace weft::ops {
+
+using namespace graph;
+using base::ErrorKind;
+
+OP(copy) {
+  .signature = "copy(input: Tensor, source: Tensor|Number) -> Tensor",
+  .doc = "Returns source broadcast to input's shape and cast to its dtype. `x.copy_(y)` and `x[i] = y` "
+         "are its in-place form.",
+  .shape = [](Call& call) {
+    const auto both = tensor::broadcast(call[0].sizes(), call[1].sizes());
+    call.require(both && *both == call[0].sizes(), ErrorKind::shape,
+                 "source must broadcast to input; input is ", call[0].sizes(), ", source is ",
+                 call[1].sizes());
+    call.add_output(call[0].sizes(), call[0].dtype());
+  },
+  .run = kernel([](Call& call) { kernels::copy(call.in(1).expand(call.out().sizes), call.out()); }),
+  .gradient = [](Gradient& g) -> Values { return {Value(), g.grad()}; },
+};
+
+OP(fill) {
+  .signature = "fill(input: Tensor, value: Tensor|Number) -> Tensor",
+  .doc = "Returns a tensor like input with every element equal to value.",
+  .shape = [](Call& call) {
+    call.require(call[1].rank() == 0, ErrorKind::shape,
+                 "value must be a number or a 0-d tensor; value is ", call[1].sizes());
+    call.add_output(call[0].sizes(), call[0].dtype());
+  },
+  .run = kernel([](Call& call) { kernels::copy(call.in(1).expand(call.out().sizes), call.out()); }),
+  .gradient = [](Gradient& g) -> Values { return {Value(), g.grad()}; },
+};
+
+OP(zero) {
+  .signature = "zero(input: Tensor) -> Tensor",
+  .doc = "Returns a tensor of zeros like input; `x.zero_()` is its in-place form.",
+  .shape = [](Call& call) { call.add_output(call[0].sizes(), call[0].dtype()); },
+  .run = kernel([](Call& call) { kernels::fill(call.out(), int64_t{0}); }),
+  .gradient = [](Gradient&) -> Values { return {Value()}; },
+};
+
+}  // namespace weft::ops

@@ -1,0 +1,648 @@
+// Products of matrices and vectors, and sums of products by Einstein's notation.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "ops.h"
+#include "weft/kernels/gemm.h"
+#include "weft/kernels/map.h"
+
+namespace weft::ops {
+using namespace graph;
+using base::ErrorKind;
+
+namespace {
+
+const std::string& name_of_input(const Call& call, size_t i) {
+  size_t tensors = 0;
+  for (const Parameter& parameter : call.op.sig.parameters) {
+    if (parameter.is_tensor() && tensors++ == i) return parameter.name;
+  }
+  base::bug("no such input");
+}
+
+void require_rank(const Call& call, size_t i, int64_t rank) {
+  call.require(call.in(i).rank() == rank, ErrorKind::shape, name_of_input(call, i), " must have ",
+               rank, rank == 1 ? " dimension" : " dimensions", ", but is ", call.in(i).sizes);
+}
+
+void require_same_dtype(const Call& call, size_t i, size_t j) {
+  const DType a = call.in(i).dtype, b = call.in(j).dtype;
+  call.require(a == b, ErrorKind::dtype, name_of_input(call, i), " and ", name_of_input(call, j),
+               " must have the same dtype; ", name_of_input(call, i), " is ", tensor::name_of(a), ", ",
+               name_of_input(call, j), " is ", tensor::name_of(b));
+  call.require(a != DType::boolean, ErrorKind::dtype, "products of bool are not defined");
+}
+
+void require_inner(const Call& call, size_t i, int64_t a_size, size_t j, int64_t b_size,
+                   const char* a_which, const char* b_which) {
+  call.require(a_size == b_size, ErrorKind::shape, name_of_input(call, i), "'s ", a_which,
+               " must equal ", name_of_input(call, j), "'s ", b_which, "; ", name_of_input(call, i),
+               " is ", call.in(i).sizes, ", ", name_of_input(call, j), " is ", call.in(j).sizes);
+}
+
+Array view_of(const Array& array, Dims sizes, Dims strides) {
+  return array.view(std::move(sizes), std::move(strides), array.offset);
+}
+
+Value swapped(const Value& value) { return transpose(value, -2, -1); }
+
+int64_t count_of_rows(const Array& array) {
+  return tensor::count_of(std::span(array.sizes.data(), array.sizes.size() - 1));
+}
+
+}  // namespace
+
+// --- two matrices -----------------------------------------------------------------------------------
+
+OP(mm) {
+  .signature = "mm(input: Tensor, mat2: Tensor) -> Tensor",
+  .doc = "Multiplies two matrices.",
+  .shape = [](Call& call) {
+    require_rank(call, 0, 2);
+    require_rank(call, 1, 2);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, call[0].size(1), 1, call[1].size(0), "last size", "first");
+    call.add_output({call[0].size(0), call[1].size(1)}, call[0].dtype());
+  },
+  .run = kernel([](Call& call) { kernels::matmul(call.in(0), call.in(1), call.out()); }),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? linear(g.grad(), g.input(1)) : Value(),
+            g.needs(1) ? outer_sum(g.input(0), g.grad()) : Value()};
+  },
+};
+
+OP(outer_sum) {
+  .signature = "outer_sum(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all "
+         "dimensions but the last are taken as one. The gradient of a linear layer's weight.",
+  .shape = [](Call& call) {
+    require_same_dtype(call, 0, 1);
+    const Dims &a = call.in(0).sizes, &b = call.in(1).sizes;
+    call.require(!a.empty() && a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin()),
+                 ErrorKind::shape, "all sizes but the last must be equal; input is ", a,
+                 ", other is ", b);
+    call.add_output({a.back(), b.back()}, call.in(0).dtype);
+  },
+  .run = kernel([](Call& call) {
+    // Matrices may be transposed views; with more dimensions rows must lie below each other.
+    const bool flat = call.in(0).rank() == 2;
+    const int64_t rows = count_of_rows(call.in(0));
+    const auto as_matrix = [&](size_t i) {
+      if (flat) return call.in(i);
+      const int64_t columns = call.in(i).sizes.back();
+      return view_of(call.contiguous(i), {rows, columns}, {columns, 1});
+    };
+    const Array a = as_matrix(0);
+    kernels::matmul(view_of(a, {a.sizes[1], rows}, {a.strides[1], a.strides[0]}), as_matrix(1),
+                    call.out());
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? linear(g.input(1), g.grad()) : Value(),
+            g.needs(1) ? matmul(g.input(0), g.grad()) : Value()};
+  },
+};
+
+OP(linear) {
+  .signature = "linear(input: Tensor, weight: Tensor, bias: Tensor? = None) -> Tensor",
+  .doc = "Applies input @ transpose(weight) + bias to the last dimension. `weight` is (out, in).",
+  .shape = [](Call& call) {
+    const Array &input = call.in(0), &weight = call.in(1);
+    call.require(input.rank() > 0, ErrorKind::shape, "input must have a dimension, but is ()");
+    require_rank(call, 1, 2);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, input.sizes.back(), 1, weight.sizes[1], "last size", "last");
+    if (call[2]) {
+      require_same_dtype(call, 1, 2);
+      const Dims& bias = call.in(2).sizes;
+      call.require(bias.size() <= 1 && (bias.empty() || bias[0] == weight.sizes[0] || bias[0] == 1),
+                   ErrorKind::shape, "bias's size must equal weight's first; weight is ",
+                   weight.sizes, ", bias is ", bias);
+    }
+    Dims sizes = input.sizes;
+    sizes.back() = weight.sizes[0];
+    call.add_output(std::move(sizes), input.dtype);
+  },
+  .run = kernel([](Call& call) {
+    const Array &input = call.in(0), &weight = call.in(1), &out = call.out();
+    const int64_t rows = count_of_rows(input), in_size = weight.sizes[1], out_size = weight.sizes[0];
+    const bool with_bias = static_cast<bool>(call[2]);
+    if (with_bias && call.in(2).is_contiguous() && call.in(2).dtype == DType::f32 &&
+        call.in(2).count() == out_size) {
+      const float* bias = call.in(2).as<float>();
+      float* to = out.as<float>();
+      for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * out_size, bias, 4 * out_size);
+    } else if (with_bias) {
+      kernels::copy(call.in(2).expand(out.sizes), out);
+    }
+    if (input.dtype == DType::f32 && input.is_contiguous() && weight.is_contiguous()) {
+      return kernels::gemm(tensor::Lane::f32, {rows, out_size, in_size, false, true, with_bias},
+                           input.data(), std::max<int64_t>(in_size, 1), weight.data(),
+                           std::max<int64_t>(in_size, 1), out.data(),
+                           std::max<int64_t>(out_size, 1));
+    }
+    const Array left = input.rank() == 2 ? input
+                                         : view_of(call.contiguous(0), {rows, in_size}, {in_size, 1});
+    kernels::matmul(
+        left, view_of(weight, {in_size, out_size}, {weight.strides[1], weight.strides[0]}),
+        view_of(out, {rows, out_size}, {out_size, 1}), with_bias);
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    const Value& grad = g.grad();
+    // The engine adds up the bias's gradient over the rows.
+    return {!g.needs(0) ? Value() : grad.rank() == 2 ? mm(grad, g.input(1)) : matmul(grad, g.input(1)),
+            g.needs(1) ? outer_sum(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
+  },
+};
+
+OP(bmm) {
+  .signature = "bmm(input: Tensor, mat2: Tensor) -> Tensor",
+  .doc = "Multiplies a batch of matrices with another, one by one.",
+  .shape = [](Call& call) {
+    require_rank(call, 0, 3);
+    require_rank(call, 1, 3);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, call[0].size(0), 1, call[1].size(0), "first size", "first");
+    require_inner(call, 0, call[0].size(2), 1, call[1].size(1), "last size", "second last");
+    call.add_output({call[0].size(0), call[0].size(1), call[1].size(2)}, call[0].dtype());
+  },
+  .run = kernel([](Call& call) { kernels::matmul(call.in(0), call.in(1), call.out()); }),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? bmm(g.grad(), swapped(g.input(1))) : Value(),
+            g.needs(1) ? bmm(swapped(g.input(0)), g.grad()) : Value()};
+  },
+};
+
+OP(mv) {
+  .signature = "mv(input: Tensor, vec: Tensor) -> Tensor",
+  .doc = "Multiplies a matrix with a vector.",
+  .shape = [](Call& call) {
+    require_rank(call, 0, 2);
+    require_rank(call, 1, 1);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, call[0].size(1), 1, call[1].size(0), "last size", "size");
+    call.add_output({call[0].size(0)}, call[0].dtype());
+  },
+  .run = kernel([](Call& call) {
+    const Array &matrix = call.in(0), &vector = call.in(1), &out = call.out();
+    kernels::matmul(matrix, view_of(vector, {vector.sizes[0], 1}, {vector.strides[0], 1}),
+                    view_of(out, {out.sizes[0], 1}, {1, 1}));
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? outer(g.grad(), g.input(1)) : Value(),
+            g.needs(1) ? mv(swapped(g.input(0)), g.grad()) : Value()};
+  },
+};
+
+OP(dot) {
+  .signature = "dot(input: Tensor, tensor: Tensor) -> Tensor",
+  .doc = "Adds up the products of two vectors' elements.",
+  .shape = [](Call& call) {
+    require_rank(call, 0, 1);
+    require_rank(call, 1, 1);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, call[0].size(0), 1, call[1].size(0), "size", "size");
+    call.add_output({}, call[0].dtype());
+  },
+  .run = kernel([](Call& call) {
+    const Array &a = call.in(0), &b = call.in(1);
+    kernels::matmul(view_of(a, {1, a.sizes[0]}, {a.sizes[0], a.strides[0]}),
+                    view_of(b, {b.sizes[0], 1}, {b.strides[0], 1}), view_of(call.out(), {1, 1}, {1, 1}));
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? g.grad() * g.input(1) : Value(),
+            g.needs(1) ? g.grad() * g.input(0) : Value()};
+  },
+};
+
+OP(outer) {
+  .signature = "outer(input: Tensor, vec2: Tensor) -> Tensor",
+  .doc = "Multiplies each element of a vector with each of another.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 0, 1);
+    require_rank(call, 1, 1);
+    return {unsqueeze(call[0], 1) * call[1]};
+  }),
+  .gradient = of_parts(),
+};
+
+// --- any number of dimensions -----------------------------------------------------------------------
+
+OP(batched_matmul) {
+  .signature = "batched_matmul(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Multiplies matrices in the last two dimensions; the dimensions before them broadcast.",
+  .shape = [](Call& call) {
+    const Dims &a = call.in(0).sizes, &b = call.in(1).sizes;
+    call.require(a.size() >= 2 && b.size() >= 2, ErrorKind::shape,
+                 "both must have two dimensions or more; input is ", a, ", other is ", b);
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, a[a.size() - 1], 1, b[b.size() - 2], "last size", "second last");
+    auto sizes = tensor::broadcast(std::span(a.data(), a.size() - 2), std::span(b.data(), b.size() - 2));
+    call.require(sizes.has_value(), ErrorKind::shape,
+                 "the dimensions before the last two do not broadcast; input is ", a, ", other is ", b);
+    sizes->push_back(a[a.size() - 2]);
+    sizes->push_back(b[b.size() - 1]);
+    call.add_output(std::move(*sizes), call.in(0).dtype);
+  },
+  .run = kernel([](Call& call) {
+    const Array& out = call.out();
+    const auto widened = [&](size_t i) {
+      const Dims& own = call.in(i).sizes;
+      Dims sizes = out.sizes;
+      std::copy(own.end() - 2, own.end(), sizes.end() - 2);
+      return own == sizes ? call.in(i) : call.in(i).expand(sizes);
+    };
+    kernels::matmul(widened(0), widened(1), out);
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    const Value& grad = g.grad();
+    // With one matrix on the right everything before it counts as rows.
+    const bool shared = g.input_sizes(1).size() == 2;
+    const Value first = !g.needs(0) ? Value()
+                        : shared    ? linear(grad, g.input(1))
+                                    : matmul(grad, swapped(g.input(1)));
+    const Value second = !g.needs(1) ? Value()
+                         : shared    ? outer_sum(g.input(0), grad)
+                                     : matmul(swapped(g.input(0)), grad);
+    return {first, second};
+  },
+  .shown_as = "UnsafeViewBackward0",
+};
+
+OP(matmul) {
+  .signature = "matmul(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Multiplies vectors, matrices or batches of matrices. A vector counts as a row on the left "
+         "and as a column on the right; dimensions before the last two broadcast.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    const Value &a = call[0], &b = call[1];
+    const int64_t a_rank = a.rank(), b_rank = b.rank();
+    call.require(a_rank > 0 && b_rank > 0, ErrorKind::shape,
+                 "both arguments must have a dimension; input is ", a.sizes(), ", other is ",
+                 b.sizes());
+    require_same_dtype(call, 0, 1);
+    require_inner(call, 0, a.size(-1), 1, b_rank == 1 ? b.size(0) : b.size(-2), "last size",
+                  b_rank == 1 ? "size" : "second last");
+    if (a_rank == 2 && b_rank == 2) return {mm(a, b)};
+    if (a_rank == 1 && b_rank == 1) return {dot(a, b)};
+    if (a_rank == 2 && b_rank == 1) return {mv(a, b)};
+    if (a_rank == 1 && b_rank == 2) return {squeeze(mm(unsqueeze(a, 0), b), {{0}})};
+    const std::span a_batch(a.sizes().data(), std::max<int64_t>(a_rank, 2) - 2);
+    const std::span b_batch(b.sizes().data(), std::max<int64_t>(b_rank, 2) - 2);
+    call.require(tensor::broadcast(a_batch, b_batch).has_value(), ErrorKind::shape,
+                 "the dimensions before the last two do not broadcast; input is ", a.sizes(),
+                 ", other is ", b.sizes());
+    if (b_rank == 1) return {squeeze(batched_matmul(a, unsqueeze(b, 1)), {{-1}})};
+    if (a_rank == 1) return {squeeze(batched_matmul(unsqueeze(a, 0), b), {{-2}})};
+    return {batched_matmul(a, b)};
+  }),
+  .gradient = of_parts(),
+};
+
+// --- products added to something --------------------------------------------------------------------
+
+namespace {
+
+bool is_one(const Attribute& number) {
+  const auto* integer = std::get_if<int64_t>(&number);
+  const auto* real = std::get_if<double>(&number);
+  return (integer && *integer == 1) || (real && *real == 1);
+}
+
+Value times(const Arguments& arguments, std::string_view name, const Value& value) {
+  const Attribute& number = arguments.attribute(name);
+  if (is_one(number)) return value;
+  if (const auto* integer = std::get_if<int64_t>(&number)) return value * Value(*integer);
+  return value * Value(arguments.real(name));
+}
+
+// beta * input + alpha * product. With beta 0 input counts for nothing, be it NaN.
+Values added(const Call& call, const Value& product) {
+  const auto shape = tensor::broadcast(call.in(0).sizes, product.sizes());
+  call.require(shape && *shape == product.sizes(), ErrorKind::shape,
+               "input must broadcast to the product's shape; input is ", call.in(0).sizes,
+               ", the product is ", product.sizes());
+  const Value scaled = times(call, "alpha", product);
+  if (call.real("beta") == 0) return {scaled};
+  return {times(call, "beta", call[0]) + scaled};
+}
+
+}  // namespace
+
+OP(addmm) {
+  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, "
+               "alpha: Number = 1) -> Tensor",
+  .doc = "Returns beta * input + alpha * (mat1 @ mat2).",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 1, 2);
+    require_rank(call, 2, 2);
+    require_inner(call, 1, call[1].size(1), 2, call[2].size(0), "last size", "first");
+    return added(call, mm(call[1], call[2]));
+  }),
+  .gradient = of_parts(),
+};
+
+OP(addmv) {
+  .signature = "addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, "
+               "alpha: Number = 1) -> Tensor",
+  .doc = "Returns beta * input + alpha * (mat @ vec).",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 1, 2);
+    require_rank(call, 2, 1);
+    require_inner(call, 1, call[1].size(1), 2, call[2].size(0), "last size", "size");
+    return added(call, mv(call[1], call[2]));
+  }),
+  .gradient = of_parts(),
+};
+
+OP(addr) {
+  .signature = "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, "
+               "alpha: Number = 1) -> Tensor",
+  .doc = "Returns beta * input + alpha * outer(vec1, vec2).",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 1, 1);
+    require_rank(call, 2, 1);
+    return added(call, outer(call[1], call[2]));
+  }),
+  .gradient = of_parts(),
+};
+
+OP(baddbmm) {
+  .signature = "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
+               "alpha: Number = 1) -> Tensor",
+  .doc = "Returns beta * input + alpha * bmm(batch1, batch2).",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 1, 3);
+    require_rank(call, 2, 3);
+    require_inner(call, 1, call[1].size(0), 2, call[2].size(0), "first size", "first");
+    require_inner(call, 1, call[1].size(2), 2, call[2].size(1), "last size", "second last");
+    return added(call, bmm(call[1], call[2]));
+  }),
+  .gradient = of_parts(),
+};
+
+OP(addbmm) {
+  .signature = "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
+               "alpha: Number = 1) -> Tensor",
+  .doc = "Returns beta * input + alpha * the sum of the products in a batch.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    require_rank(call, 1, 3);
+    require_rank(call, 2, 3);
+    require_inner(call, 1, call[1].size(0), 2, call[2].size(0), "first size", "first");
+    require_inner(call, 1, call[1].size(2), 2, call[2].size(1), "last size", "second last");
+    return added(call, sum(bmm(call[1], call[2]), {{0}}, false, call[1].dtype()));
+  }),
+  .gradient = of_parts(),
+};
+
+// --- Einstein's notation ----------------------------------------------------------------------------
+
+namespace {
+
+// A label is its letter; dimensions of an ellipsis are numbers below zero, the last one -1.
+using Labels = std::vector<int>;
+
+struct Equation {
+  std::vector<Labels> inputs;
+  Labels output;
+};
+
+Labels read_labels(const Call& call, const std::string& text, int64_t ellipsis_rank) {
+  Labels labels;
+  bool seen_dots = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '.') {
+      call.require(text.compare(i, 3, "...") == 0 && !seen_dots, ErrorKind::value,
+                   "'.' may only stand in one '...', in '", text, "'");
+      seen_dots = true;
+      for (int64_t k = -ellipsis_rank; k < 0; ++k) labels.push_back(static_cast<int>(k));
+      i += 2;
+      continue;
+    }
+    call.require(std::isalpha(static_cast<unsigned char>(text[i])) != 0, ErrorKind::value,
+                 "a subscript must be a letter, got '", text[i], "' in '", text, "'");
+    labels.push_back(text[i]);
+  }
+  return labels;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+int64_t count_letters(const std::string& term) {
+  return std::count_if(term.begin(), term.end(), [](char c) { return c != '.'; });
+}
+
+Equation read_equation(const Call& call) {
+  std::string text = call.string("equation");
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  const size_t arrow = text.find("->");
+  const std::vector<std::string> terms = split(text.substr(0, arrow), ',');
+  call.require(terms.size() == call.inputs.size(), ErrorKind::value, "the equation '", text, "' has ",
+               terms.size(), " operands, but ", call.inputs.size(), " were given");
+  Equation equation;
+  int64_t widest = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const bool dots = terms[i].find('.') != std::string::npos;
+    const int64_t rest = call[i].rank() - count_letters(terms[i]);
+    call.require(dots ? rest >= 0 : rest == 0, ErrorKind::shape, "the subscripts '", terms[i],
+                 "' do not match the dimensions of operand ", i, ", which is ", call[i].sizes());
+    widest = std::max(widest, dots ? rest : 0);
+    equation.inputs.push_back(read_labels(call, terms[i], rest));
+  }
+  std::map<int, int> seen;
+  for (const Labels& labels : equation.inputs) {
+    for (int label : labels) ++seen[label];
+  }
+  if (arrow != std::string::npos) {
+    equation.output = read_labels(call, text.substr(arrow + 2), widest);
+    for (int label : equation.output) {
+      const auto name = static_cast<char>(label);
+      call.require(label < 0 || seen.count(label) != 0, ErrorKind::value, "output subscript '", name,
+                   "' does not appear in the equation's operands");
+      call.require(std::count(equation.output.begin(), equation.output.end(), label) == 1,
+                   ErrorKind::value, "output subscript '", name, "' appears more than once");
+    }
+  } else {
+    for (int64_t k = -widest; k < 0; ++k) equation.output.push_back(static_cast<int>(k));
+    for (const auto& [label, count] : seen) {
+      if (label >= 0 && count == 1) equation.output.push_back(label);
+    }
+  }
+  return equation;
+}
+
+// An operand, one label a dimension.
+struct Term {
+  Value value;
+  Labels labels;
+  bool has(int label) const { return std::count(labels.begin(), labels.end(), label) != 0; }
+  int64_t dim(int label) const {
+    return std::find(labels.begin(), labels.end(), label) - labels.begin();
+  }
+};
+
+// A label that stands twice in an operand means its diagonal.
+void take_diagonals(const Call& call, Term& term) {
+  for (size_t i = 0; i < term.labels.size();) {
+    const auto again = std::find(term.labels.begin() + i + 1, term.labels.end(), term.labels[i]);
+    if (again == term.labels.end()) {
+      ++i;
+      continue;
+    }
+    const int64_t other = again - term.labels.begin(), first = static_cast<int64_t>(i);
+    call.require(term.value.size(first) == term.value.size(other), ErrorKind::shape, "subscript '",
+                 static_cast<char>(*again), "' is repeated in an operand of shape ",
+                 term.value.sizes(), ", but its sizes differ");
+    const int label = *again;
+    term.value = diagonal(term.value, 0, first, other);
+    term.labels.erase(again);
+    term.labels.erase(term.labels.begin() + first);
+    term.labels.push_back(label);
+    i = 0;
+  }
+}
+
+template <class Keep>
+void sum_out(Term& term, Keep keep) {
+  Dims dims;
+  Labels kept;
+  for (size_t i = 0; i < term.labels.size(); ++i) {
+    if (keep(term.labels[i])) {
+      kept.push_back(term.labels[i]);
+    } else {
+      dims.push_back(static_cast<int64_t>(i));
+    }
+  }
+  if (dims.empty()) return;
+  term.value = sum(term.value, dims, false, term.value.dtype());
+  term.labels = kept;
+}
+
+// The operand as (batch..., rows, columns) with each group of labels as one dimension.
+Value as_matrices(const Term& term, const Labels& batch, const Labels& rows, const Labels& columns,
+                  const std::map<int, int64_t>& sizes) {
+  Dims order, wide, grouped;
+  for (const Labels* group : {&batch, &rows, &columns}) {
+    int64_t count = 1;
+    for (int label : *group) {
+      order.push_back(term.dim(label));
+      wide.push_back(sizes.at(label));
+      count *= wide.back();
+    }
+    grouped.push_back(count);
+  }
+  Value turned = permute(term.value, order);
+  if (turned.sizes() != wide) turned = expand(turned, wide);
+  return reshape(turned, grouped);
+}
+
+Term contract(const Term& a, const Term& b, const std::map<int, int64_t>& sizes,
+              const Labels& wanted) {
+  Labels batch, inner, left, right;
+  const auto is_wanted = [&](int label) {
+    return std::count(wanted.begin(), wanted.end(), label) != 0;
+  };
+  for (int label : a.labels) {
+    (b.has(label) ? (is_wanted(label) ? batch : inner) : left).push_back(label);
+  }
+  for (int label : b.labels) {
+    if (!a.has(label)) right.push_back(label);
+  }
+  const Value first = as_matrices(a, batch, left, inner, sizes);
+  const Value second = as_matrices(b, batch, inner, right, sizes);
+  Term result;
+  result.labels = batch;
+  result.labels.insert(result.labels.end(), left.begin(), left.end());
+  result.labels.insert(result.labels.end(), right.begin(), right.end());
+  Dims out;
+  for (int label : result.labels) out.push_back(sizes.at(label));
+  const Value product = batch.empty() ? mm(select(first, 0, 0), select(second, 0, 0))
+                                      : bmm(first, second);
+  result.value = reshape(product, out);
+  return result;
+}
+
+Values einsum_parts(const Call& call) {
+  call.require(!call.inputs.empty(), ErrorKind::value, "at least one operand must be given");
+  const Equation equation = read_equation(call);
+  std::vector<Term> terms;
+  std::map<int, int64_t> sizes;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    terms.push_back({call[i], equation.inputs[i]});
+    take_diagonals(call, terms.back());
+    for (size_t k = 0; k < terms.back().labels.size(); ++k) {
+      const int64_t size = terms.back().value.size(static_cast<int64_t>(k));
+      int64_t& known = sizes.try_emplace(terms.back().labels[k], size).first->second;
+      if (known != size && known != 1 && size != 1) {
+        std::string shapes;
+        for (const Value& value : call.inputs) {
+          shapes += (shapes.empty() ? "" : ", ") + tensor::shape_text(value.sizes());
+        }
+        call.fail(ErrorKind::shape, "subscript '", static_cast<char>(terms.back().labels[k]),
+                  "' has size ", size, " in operand ", i, " but ", known,
+                  " before; the operands are ", shapes);
+      }
+      if (size != 1) known = size;
+    }
+  }
+  Term result = terms[0];
+  for (size_t i = 0;; ++i) {
+    // What neither the output nor a later operand has can be added up now.
+    Labels wanted = equation.output;
+    for (size_t later = i + 1; later < terms.size(); ++later) {
+      wanted.insert(wanted.end(), terms[later].labels.begin(), terms[later].labels.end());
+    }
+    sum_out(result, [&](int label) {
+      return std::count(wanted.begin(), wanted.end(), label) != 0;
+    });
+    if (i + 1 == terms.size()) break;
+    wanted = equation.output;
+    for (size_t later = i + 2; later < terms.size(); ++later) {
+      wanted.insert(wanted.end(), terms[later].labels.begin(), terms[later].labels.end());
+    }
+    Term next = terms[i + 1];
+    sum_out(next, [&](int label) {
+      return result.has(label) || std::count(wanted.begin(), wanted.end(), label) != 0;
+    });
+    result = contract(result, next, sizes, wanted);
+  }
+  Dims order;
+  for (int label : equation.output) {
+    if (!result.has(label)) {  // an ellipsis of the output that no operand has
+      result.value = unsqueeze(result.value, -1);
+      result.labels.push_back(label);
+    }
+    order.push_back(result.dim(label));
+  }
+  return {permute(result.value, order)};
+}
+
+}  // namespace
+
+OP(einsum) {
+  .signature = "einsum(equation: str, operands: Tensor[]) -> Tensor",
+  .doc = "Multiplies operands and adds up the products as Einstein's notation says: 'ij,jk->ik' is a "
+         "matrix product. '...' stands for dimensions that broadcast; without '->' the result has the "
+         "subscripts that appear once, in order.",
+  .shape = of_parts(),
+  .run = composite(einsum_parts),
+  .gradient = of_parts(),
+};
+
+}  // namespace weft::ops

@@ -1,0 +1,576 @@
+// Arithmetic, comparison, logic and choice, element by element.
+#include "ops.h"
+#include "weft/tensor/promotion.h"
+
+namespace weft::ops {
+using namespace graph;
+using base::ErrorKind;
+
+namespace {
+
+constexpr std::string_view constant_result = "its result is constant almost everywhere";
+
+// Zeros like a gradient, also where that is infinite.
+Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gradient, 0); }
+
+}  // namespace
+
+// --- arithmetic -----------------------------------------------------------------------------------
+
+OP(add) {
+  .signature = "add(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Adds two tensors.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), x + y),
+  .gradient = [](Gradient& g) -> Values { return {g.grad(), g.grad()}; },
+};
+
+OP(sub) {
+  .signature = "sub(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Subtracts other from input.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), x - y),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.grad(), g.needs(1) ? -g.grad() : Value()};
+  },
+};
+
+OP(mul) {
+  .signature = "mul(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Multiplies two tensors.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), x * y),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.needs(0) ? g.grad() * g.input(1) : Value(),
+            g.needs(1) ? g.grad() * g.input(0) : Value()};
+  },
+};
+
+OP(div) {
+  .signature = "div(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Divides input by other; integers give floating-point quotients.",
+  .shape = elementwise(floating),
+  .run = FORMULA(floats, (x, y), x / y),
+  .gradient = [](Gradient& g) -> Values {
+    const Value over = g.grad() / g.input(1);
+    return {over, g.needs(1) ? -over * g.output() : Value()};
+  },
+};
+
+OP(div_floor) {
+  .signature = "div_floor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Divides and rounds down: div with rounding_mode='floor'.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value zeros = zeros_of(g.grad());
+    return {zeros, zeros};
+  },
+  .shown_as = "DivBackward0",
+};
+
+OP(div_trunc) {
+  .signature = "div_trunc(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Divides and rounds toward zero: div with rounding_mode='trunc'.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), trunc(x / y)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value zeros = zeros_of(g.grad());
+    return {zeros, zeros};
+  },
+  .shown_as = "DivBackward0",
+};
+
+OP(floor_divide) {
+  .signature = "floor_divide(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Divides and rounds down. Integers divided by zero give 0.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(remainder) {
+  .signature = "remainder(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Computes Python's modulus: the remainder has the sign of other.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), remainder(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.grad(),
+            g.needs(1) ? -g.grad() * div_floor(g.input(0), g.input(1)) : Value()};
+  },
+};
+
+OP(fmod) {
+  .signature = "fmod(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Computes C's remainder, which has the sign of input.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), fmod(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    return {g.grad(),
+            g.needs(1) ? -g.grad() * div_trunc(g.input(0), g.input(1)) : Value()};
+  },
+};
+
+OP(pow) {
+  .signature = "pow(input: Tensor|Number, exponent: Tensor|Number) -> Tensor",
+  .doc = "Raises input to the power of exponent.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), pow(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &y = g.input(1);
+    Values result(2);
+    if (g.needs(0)) result[0] = where(eq(y, 0), 0, g.grad() * (y * pow(x, y - 1)));
+    if (g.needs(1)) {
+      // 0^y is 0 for all y near a positive one.
+      const Value slope = where(eq(x, 0), where(ge(y, 0), 0, log(x)), g.output() * log(x));
+      result[1] = g.grad() * slope;
+    }
+    return result;
+  },
+};
+
+OP(neg) {
+  .signature = "neg(input: Tensor) -> Tensor",
+  .doc = "Turns the sign of each element.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x), -x),
+  .gradient = [](Gradient& g) -> Values { return {-g.grad()}; },
+};
+
+OP(abs) {
+  .signature = "abs(input: Tensor) -> Tensor",
+  .doc = "Returns the absolute value of each element.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x), abs(x)),
+  .gradient = [](Gradient& g) -> Values { return {g.grad() * sign(g.input())}; },
+};
+
+OP(sign) {
+  .signature = "sign(input: Tensor) -> Tensor",
+  .doc = "Returns -1, 0 or 1 by the sign of each element.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x), sign(x)),
+  .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
+};
+
+OP(sgn) {
+  .signature = "sgn(input: Tensor) -> Tensor",
+  .doc = "Returns -1, 0 or 1 by the sign of each element.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x), sign(x)),
+  .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
+};
+
+OP(square) {
+  .signature = "square(input: Tensor) -> Tensor",
+  .doc = "Multiplies each element by itself.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x), x * x),
+  .gradient = [](Gradient& g) -> Values { return {g.grad() * (2 * g.input())}; },
+  .shown_as = "PowBackward0",
+};
+
+OP(reciprocal) {
+  .signature = "reciprocal(input: Tensor) -> Tensor",
+  .doc = "Returns 1 / input.",
+  .shape = elementwise(floating),
+  .run = FORMULA(floats, (x), 1 / x),
+  .gradient = [](Gradient& g) -> Values { return {-g.grad() * (g.output() * g.output())}; },
+};
+
+OP(addcmul) {
+  .signature = "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, "
+               "value: Tensor|Number = 1) -> Tensor",
+  .doc = "Computes input + value * tensor1 * tensor2.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, a, b, value), x + value * a * b),
+  .gradient = [](Gradient& g) -> Values {
+    Values result(4);
+    result[0] = g.grad();
+    if (g.needs(1)) result[1] = g.grad() * (g.input(2) * g.input(3));
+    if (g.needs(2)) result[2] = g.grad() * (g.input(1) * g.input(3));
+    if (g.needs(3)) result[3] = g.grad() * (g.input(1) * g.input(2));
+    return result;
+  },
+};
+
+OP(addcdiv) {
+  .signature = "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, "
+               "value: Tensor|Number = 1) -> Tensor",
+  .doc = "Computes input + value * tensor1 / tensor2.",
+  .shape = elementwise(floating),
+  .run = FORMULA(floats, (x, a, b, value), x + value * (a / b)),
+  .gradient = [](Gradient& g) -> Values {
+    Values result(4);
+    result[0] = g.grad();
+    if (g.needs(1)) result[1] = g.grad() * (g.input(3) / g.input(2));
+    if (g.needs(2)) {
+      const Value& divisor = g.input(2);
+      result[2] = -g.grad() * (g.input(3) * g.input(1) / (divisor * divisor));
+    }
+    if (g.needs(3)) result[3] = g.grad() * (g.input(1) / g.input(2));
+    return result;
+  },
+};
+
+OP(lerp) {
+  .signature = "lerp(input: Tensor, end: Tensor, weight: Tensor|Number) -> Tensor",
+  .doc = "Interpolates between input (weight 0) and end (weight 1).",
+  .shape = elementwise(floating),
+  .run = FORMULA(floats, (x, y, w), abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (1 - w)),
+  .gradient = [](Gradient& g) -> Values {
+    Values result(3);
+    if (g.needs(0)) result[0] = g.grad() * (1 - g.input(2));
+    if (g.needs(1)) result[1] = g.grad() * g.input(2);
+    if (g.needs(2)) result[2] = g.grad() * (g.input(1) - g.input(0));
+    return result;
+  },
+};
+
+// --- choice ---------------------------------------------------------------------------------------
+
+OP(where) {
+  .signature = "where(condition: Tensor, input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Takes elements of input where condition holds, of other where it does not.",
+  .shape = elementwise(promoted, 1),
+  .run = FORMULA(numbers, (c, x, y), c != 0 ? x : y),
+  .gradient = [](Gradient& g) -> Values {
+    return {Value(), g.needs(1) ? where(g.input(0), g.grad(), 0) : Value(),
+            g.needs(2) ? where(g.input(0), 0, g.grad()) : Value()};
+  },
+};
+
+OP(maximum) {
+  .signature = "maximum(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the larger of two elements; a NaN wins. At equal ones each gets half of the "
+         "gradient.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), max(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &y = g.input(1);
+    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
+    return {where(lt(x, y), 0, shared), where(gt(x, y), 0, shared)};
+  },
+};
+
+OP(minimum) {
+  .signature = "minimum(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the smaller of two elements; a NaN wins. At equal ones each gets half of the "
+         "gradient.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), min(x, y)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &y = g.input(1);
+    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
+    return {where(gt(x, y), 0, shared), where(lt(x, y), 0, shared)};
+  },
+};
+
+OP(fmax) {
+  .signature = "fmax(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the larger of two elements; a number wins over a NaN.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), x >= y || isnan(y) ? x : y),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &y = g.input(1);
+    const Value second = where(isnan(y), 0, g.grad());  // as if input were the smaller one
+    const Value first = where(isnan(y), g.grad(), 0);
+    return {where(ge(x, y), g.grad(), first), where(ge(x, y), 0, second)};
+  },
+};
+
+OP(fmin) {
+  .signature = "fmin(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the smaller of two elements; a number wins over a NaN.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, y), x <= y || isnan(y) ? x : y),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &y = g.input(1);
+    const Value second = where(isnan(y), 0, g.grad());  // as if input were the larger one
+    const Value first = where(isnan(y), g.grad(), 0);
+    return {where(le(x, y), g.grad(), first), where(le(x, y), 0, second)};
+  },
+};
+
+OP(clamp_min) {
+  .signature = "clamp_min(input: Tensor, min: Tensor|Number) -> Tensor",
+  .doc = "Raises elements that are below min to min.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, low), max(x, low)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &low = g.input(1);
+    return {where(ge(x, low), g.grad(), 0), g.needs(1) ? where(lt(x, low), g.grad(), 0) : Value()};
+  },
+};
+
+OP(clamp_max) {
+  .signature = "clamp_max(input: Tensor, max: Tensor|Number) -> Tensor",
+  .doc = "Lowers elements that are above max to max.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, high), min(x, high)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &high = g.input(1);
+    return {where(le(x, high), g.grad(), 0),
+            g.needs(1) ? where(gt(x, high), g.grad(), 0) : Value()};
+  },
+};
+
+OP(clamp_range) {
+  .signature = "clamp_range(input: Tensor, min: Tensor|Number, max: Tensor|Number) -> Tensor",
+  .doc = "Limits elements to the range from min to max; max wins where min is larger.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(numbers, (x, low, high), min(max(x, low), high)),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &x = g.input(0), &low = g.input(1), &high = g.input(2);
+    Values result(3);
+    if (g.needs(0)) result[0] = where(ge(x, low), where(le(x, high), g.grad(), 0), 0);
+    if (g.needs(1)) result[1] = where(lt(x, low), where(lt(low, high), g.grad(), 0), 0);
+    if (g.needs(2)) result[2] = where(gt(maximum(x, low), high), g.grad(), 0);
+    return result;
+  },
+  .shown_as = "ClampBackward1",
+};
+
+OP(clamp) {
+  .signature = "clamp(input: Tensor, min: Tensor|Number? = None, max: Tensor|Number? = None) -> "
+               "Tensor",
+  .doc = "Limits elements to the range from min to max. The gradient passes at the bounds.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    call.require(call[1] || call[2], ErrorKind::value, "at least one of min and max must be given");
+    if (!call[2]) return {clamp_min(call[0], call[1])};
+    if (!call[1]) return {clamp_max(call[0], call[2])};
+    return {clamp_range(call[0], call[1], call[2])};
+  }),
+  .gradient = of_parts(),
+};
+
+// --- comparison -----------------------------------------------------------------------------------
+
+OP(eq) {
+  .signature = "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input equals other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x == y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(ne) {
+  .signature = "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input differs from other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x != y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(lt) {
+  .signature = "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input is less than other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x < y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(le) {
+  .signature = "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input is less than or equal to other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x <= y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(gt) {
+  .signature = "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input is greater than other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x > y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(ge) {
+  .signature = "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Tells where input is greater than or equal to other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x >= y),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isclose_number) {
+  .signature = "isclose_number(input: Tensor, other: Tensor, rtol: Tensor|Number, "
+               "atol: Tensor|Number) -> Tensor",
+  .doc = "Tells where two elements are equal or finite and near each other.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y, rtol, atol),
+                 x == y || (!isinf(y) && abs(x - y) <= atol + abs(rtol * y))),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isclose) {
+  .signature = "isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, "
+               "equal_nan: bool = False) -> Tensor",
+  .doc = "Tells where abs(input - other) <= atol + rtol * abs(other).",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    const double rtol = call.real("rtol"), atol = call.real("atol");
+    call.require(rtol >= 0 && atol >= 0, ErrorKind::value, "rtol and atol must not be negative, got ",
+                 rtol, " and ", atol);
+    const Value close = isclose_number(call[0], call[1], rtol, atol);
+    if (!call.flag("equal_nan")) return {close};
+    return {logical_or(close, logical_and(isnan(call[0]), isnan(call[1])))};
+  }),
+  .gradient = of_parts(),
+};
+
+OP(isnan) {
+  .signature = "isnan(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are NaN.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), isnan(x)),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isinf) {
+  .signature = "isinf(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are infinite.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), isinf(x)),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isfinite) {
+  .signature = "isfinite(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are neither infinite nor NaN.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), !(isinf(x) || isnan(x))),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isposinf) {
+  .signature = "isposinf(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are positive infinity.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), isinf(x) && x > 0),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(isneginf) {
+  .signature = "isneginf(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are negative infinity.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), isinf(x) && x < 0),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(signbit) {
+  .signature = "signbit(input: Tensor) -> Tensor",
+  .doc = "Tells which elements have a negative sign, -0.0 included.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), signbit(x)),
+  .gradient = no_gradient(constant_result),
+};
+
+// --- logic and bits -------------------------------------------------------------------------------
+
+OP(logical_and) {
+  .signature = "logical_and(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Tells where both elements are nonzero.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x != 0 && y != 0),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(logical_or) {
+  .signature = "logical_or(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Tells where an element of the two is nonzero.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), x != 0 || y != 0),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(logical_xor) {
+  .signature = "logical_xor(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Tells where exactly one of two elements is nonzero.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x, y), (x != 0) != (y != 0)),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(logical_not) {
+  .signature = "logical_not(input: Tensor) -> Tensor",
+  .doc = "Tells which elements are zero.",
+  .shape = elementwise(boolean),
+  .run = FORMULA(numbers, (x), x == 0),
+  .gradient = no_gradient(constant_result),
+};
+
+OP(bitwise_and) {
+  .signature = "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Combines the bits of two integers by and; for bool it is logical and.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), x & y),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(bitwise_or) {
+  .signature = "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Combines the bits of two integers by or; for bool it is logical or.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), x | y),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(bitwise_xor) {
+  .signature = "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), x ^ y),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(bitwise_not) {
+  .signature = "bitwise_not(input: Tensor) -> Tensor",
+  .doc = "Turns every bit of an integer; for bool it is logical not.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    const DType dtype = call[0].dtype();
+    call.require(!tensor::is_floating(dtype), ErrorKind::dtype, "needs integers or bool, got ",
+                 tensor::name_of(dtype));
+    if (dtype == DType::boolean) return {logical_not(call[0])};
+    return {bitwise_xor(call[0], -1)};
+  }),
+  .gradient = of_parts(),
+};
+
+OP(bitwise_left_shift) {
+  .signature = "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), shift_left(x, y)),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(bitwise_right_shift) {
+  .signature = "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  .doc = "Shifts bits to the right by other places; the sign stays.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), shift_right(x, y)),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(gcd) {
+  .signature = "gcd(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the greatest common divisor of two integers.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), gcd(x, y)),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+OP(lcm) {
+  .signature = "lcm(input: Tensor, other: Tensor) -> Tensor",
+  .doc = "Returns the least common multiple of two integers.",
+  .shape = elementwise(promoted),
+  .run = FORMULA(integers, (x, y), lcm(x, y)),
+  .gradient = no_gradient("its operands are integers"),
+};
+
+}  // namespace weft::ops

@@ -1,0 +1,301 @@
+// Random tensors. The key of each op's numbers is drawn when the op is recorded.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops.h"
+#include "weft/kernels/map.h"
+#include "weft/kernels/random.h"
+#include "weft/tensor/promotion.h"
+
+namespace weft::ops {
+using namespace graph;
+using base::ErrorKind;
+using kernels::RandomStream;
+
+namespace {
+
+RandomStream stream_of(const Call& call) {
+  const RandomKey key = call.random("generator");
+  return {key.seed, key.counter};
+}
+
+void require_floating(const Call& call, DType dtype) {
+  call.require(tensor::is_floating(dtype), ErrorKind::dtype, "needs a floating-point dtype, got ",
+               name_of(dtype));
+}
+
+// Of the shape `size` and a floating dtype.
+void floating_shape(Call& call) {
+  const DType dtype = call.has("dtype") ? call.dtype("dtype") : tensor::default_dtype;
+  require_floating(call, dtype);
+  tensor::checked_count(call.heading(), call.integers("size"));
+  call.add_output(call.integers("size"), dtype);
+}
+
+// Like the input, which only gives shape and dtype.
+void floating_like(Call& call) {
+  require_floating(call, call.in(0).dtype);
+  call.add_output(call.in(0).sizes, call.in(0).dtype);
+}
+
+void require_probability(const Call& call, double p, std::string_view name) {
+  call.require(p >= 0 && p <= 1, ErrorKind::value, name, " must be between 0 and 1, got ", p);
+}
+
+constexpr std::string_view is_random = "random numbers do not depend on the arguments smoothly";
+
+// What an integer dtype can hold.
+std::pair<int64_t, int64_t> limits_of(DType dtype) {
+  if (tensor::is_floating(dtype) || dtype == DType::i64) {
+    return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  }
+  if (dtype == DType::boolean) return {0, 1};
+  if (dtype == DType::u8) return {0, 255};
+  const int64_t highest = (int64_t{1} << (8 * item_size(dtype) - 1)) - 1;
+  return {-highest - 1, highest};
+}
+
+}  // namespace
+
+OP(rand) {
+  .signature =
+      "rand(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
+  .doc = "Draws from the uniform distribution on [0, 1).",
+  .shape = floating_shape,
+  .run = kernel([](Call& call) { kernels::random_uniform(stream_of(call), call.out(), 0, 1); }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(randn) {
+  .signature =
+      "randn(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
+  .doc = "Draws from the normal distribution with mean 0 and standard deviation 1.",
+  .shape = floating_shape,
+  .run = kernel([](Call& call) { kernels::random_normal(stream_of(call), call.out(), 0, 1); }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(randint) {
+  .signature =
+      "randint(low: int, high: int, size: int[], *, generator: Generator? = None, dtype: dtype? = "
+      "None) -> Tensor",
+  .doc = "Draws integers from low to high - 1, all equally likely.",
+  .shape = [](Call& call) {
+    const int64_t low = call.integer("low"), high = call.integer("high");
+    const DType dtype = call.has("dtype") ? call.dtype("dtype") : DType::i64;
+    const auto [lowest, highest] = limits_of(dtype);
+    call.require(low < high, ErrorKind::value, "low must be less than high; low is ", low,
+                 ", high is ", high);
+    call.require(low >= lowest && high - 1 <= highest, ErrorKind::value, "the range from ", low,
+                 " to ", high - 1, " does not fit into ", name_of(dtype));
+    tensor::checked_count(call.heading(), call.integers("size"));
+    call.add_output(call.integers("size"), dtype);
+  },
+  .run = kernel([](Call& call) {
+    const auto low = static_cast<uint64_t>(call.integer("low"));
+    kernels::random_integers(stream_of(call), call.out(), call.integer("low"),
+                             static_cast<uint64_t>(call.integer("high")) - low);
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(randperm) {
+  .signature = "randperm(n: int, *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
+  .doc = "Returns the integers from 0 to n - 1 in random order.",
+  .shape = [](Call& call) {
+    const int64_t n = call.integer("n");
+    const DType dtype = call.has("dtype") ? call.dtype("dtype") : DType::i64;
+    call.require(n >= 0, ErrorKind::value, "n must not be negative, got ", n);
+    call.require(n == 0 || n - 1 <= limits_of(dtype).second, ErrorKind::value, name_of(dtype),
+                 " cannot hold numbers up to ", n - 1);
+    tensor::checked_count(call.heading(), Dims{n});
+    call.add_output({n}, dtype);
+  },
+  .run = kernel([](Call& call) {
+    const Array order =
+        call.out().dtype == DType::i64 ? call.out() : Array::allocate(call.out().sizes, DType::i64);
+    kernels::random_permutation(stream_of(call), order);
+    if (call.out().dtype != DType::i64) kernels::copy(order, call.out());
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(bernoulli) {
+  .signature =
+      "bernoulli(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor",
+  .doc =
+      "Draws 1 with the probability that each element of input says, otherwise 0. With p, input "
+      "gives only shape and dtype.",
+  .shape = [](Call& call) {
+    if (call.has("p")) {
+      require_probability(call, call.real("p"), "p");
+    } else {
+      require_floating(call, call.in(0).dtype);
+    }
+    call.add_output(call.in(0).sizes, call.in(0).dtype);
+  },
+  .run = kernel([](Call& call) {
+    Array p;
+    if (call.has("p")) {
+      p = Array::allocate({}, DType::f64);
+      *p.as<double>() = call.real("p");
+    } else {
+      p = call.contiguous(0, DType::f64);
+      const auto* values = p.as<double>();
+      for (int64_t i = 0; i < p.count(); ++i)
+        require_probability(call, values[i], "each element of input");
+    }
+    kernels::random_bernoulli(stream_of(call), p, call.out());
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(uniform) {
+  .signature =
+      "uniform(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator? = "
+      "None) -> Tensor",
+  .doc = "Draws a tensor like input from the uniform distribution on [low, high).",
+  .shape = [](Call& call) {
+    const double low = call.real("low"), high = call.real("high");
+    call.require(low <= high && std::isfinite(high - low), ErrorKind::value,
+                 "low must not be greater than high, and both finite; low is ", low, ", high is ",
+                 high);
+    floating_like(call);
+  },
+  .run = kernel([](Call& call) {
+    kernels::random_uniform(stream_of(call), call.out(), call.real("low"), call.real("high"));
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(gaussian) {
+  .signature =
+      "gaussian(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator? = "
+      "None) -> Tensor",
+  .doc = "Draws a tensor like input from a normal distribution.",
+  .shape = [](Call& call) {
+    call.require(call.real("std") >= 0, ErrorKind::value, "std must not be negative, got ",
+                 call.real("std"));
+    floating_like(call);
+  },
+  .run = kernel([](Call& call) {
+    kernels::random_normal(stream_of(call), call.out(), call.real("mean"), call.real("std"));
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(exponential) {
+  .signature =
+      "exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator? = None) -> Tensor",
+  .doc = "Draws a tensor like input from the exponential distribution with rate lambd.",
+  .shape = [](Call& call) {
+    call.require(call.real("lambd") > 0, ErrorKind::value, "lambd must be positive, got ",
+                 call.real("lambd"));
+    floating_like(call);
+  },
+  .run = kernel([](Call& call) {
+    kernels::random_exponential(stream_of(call), call.out(), call.real("lambd"));
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(normal) {
+  .signature =
+      "normal(mean: Tensor|Number, std: Tensor|Number = 1.0, *, generator: Generator? = None) -> "
+      "Tensor",
+  .doc = "Draws from normal distributions with the means and standard deviations of each element.",
+  .shape = [](Call& call) {
+    const auto sizes = tensor::broadcast(call.in(0).sizes, call.in(1).sizes);
+    call.require(sizes.has_value(), ErrorKind::shape, "the shapes do not broadcast; mean is ",
+                 call.in(0).sizes, ", std is ", call.in(1).sizes);
+    tensor::checked_count(call.heading(), *sizes);
+    DType dtype = tensor::default_dtype;
+    if (!call[0]->is_number) dtype = call.in(0).dtype;
+    if (call[0]->is_number && !call[1]->is_number) dtype = call.in(1).dtype;
+    if (!tensor::is_floating(dtype)) dtype = tensor::default_dtype;
+    call.add_output(*sizes, dtype);
+  },
+  .run = kernel([](Call& call) {
+    const Array& out = call.out();
+    const auto spread = [&](size_t input) {
+      const Array whole = Array::allocate(out.sizes, DType::f64);
+      kernels::copy(call.in(input).expand(out.sizes), whole);
+      return whole;
+    };
+    const Array means = spread(0), deviations = spread(1);
+    const Array drawn = Array::allocate(out.sizes, tensor::dtype_of(tensor::lane_of(out.dtype)));
+    kernels::random_normal(stream_of(call), drawn, 0, 1);
+    const Array result = Array::allocate(out.sizes, DType::f64);
+    kernels::copy(drawn, result);
+    for (int64_t i = 0; i < out.count(); ++i) {
+      const double deviation = deviations.as<double>()[i];
+      call.require(!(deviation < 0), ErrorKind::value, "std must not be negative, got ", deviation);
+      result.as<double>()[i] = means.as<double>()[i] + deviation * result.as<double>()[i];
+    }
+    kernels::copy(result, out);
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(multinomial) {
+  .signature =
+      "multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: "
+      "Generator? = None) -> Tensor",
+  .doc = "Draws positions of each row with probabilities proportional to the row's elements.",
+  .shape = [](Call& call) {
+    const Array& input = call.in(0);
+    const int64_t samples = call.integer("num_samples");
+    call.require(input.rank() == 1 || input.rank() == 2, ErrorKind::shape,
+                 "input must be a vector or a matrix, it has shape ", input.sizes);
+    require_floating(call, input.dtype);
+    call.require(samples > 0, ErrorKind::value, "num_samples must be positive, got ", samples);
+    call.require(input.sizes.back() > 0, ErrorKind::shape,
+                 "there is nothing to choose from: input is ", input.sizes);
+    call.require(call.flag("replacement") || samples <= input.sizes.back(), ErrorKind::value,
+                 "cannot draw ", samples, " of ", input.sizes.back(),
+                 " positions without replacement");
+    Dims sizes = input.sizes;
+    sizes.back() = samples;
+    tensor::checked_count(call.heading(), sizes);
+    call.add_output(std::move(sizes), DType::i64);
+  },
+  .run = kernel([](Call& call) {
+    const Array weights = call.contiguous(0, DType::f64);
+    const int64_t length = weights.sizes.back();
+    const auto problem =
+        kernels::multinomial(stream_of(call), weights, weights.count() / length, length,
+                             call.integer("num_samples"), call.flag("replacement"), call.out());
+    call.require(!problem, ErrorKind::value, problem.value_or(""));
+  }),
+  .gradient = no_gradient(is_random),
+};
+
+OP(dropout) {
+  .signature =
+      "dropout(input: Tensor, p: float = 0.5, training: bool = True, *, generator: Generator? = "
+      "None) -> Tensor",
+  .doc =
+      "Zeroes elements with probability p and divides the others by 1 - p, so that the expected "
+      "value stays. Outside of training it only copies.",
+  .shape = [](Call& call) {
+    require_probability(call, call.real("p"), "p");
+    floating_like(call);
+  },
+  .run = kernel([](Call& call) {
+    const Array& out = call.out();
+    const double p = call.real("p");
+    if (!call.flag("training") || p == 0) return kernels::copy(call.in(0), out);
+    if (p == 1) return kernels::fill(out, int64_t{0});
+    const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
+    const Array result = out.dtype == lane ? out : Array::allocate(out.sizes, lane);
+    kernels::dropout(stream_of(call), call.contiguous(0, lane), p, result);
+    if (out.dtype != lane) kernels::copy(result, out);
+  }),
+  // The same key gives the same mask: nothing has to be saved.
+  .gradient = [](Gradient& g) -> Values {
+    return {dropout(g.grad(), g.real("p"), g.flag("training"), g.random("generator"))};
+  },
+};
+
+}  // namespace weft::ops

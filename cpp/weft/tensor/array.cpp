@@ -1,0 +1,93 @@
+#include "weft/tensor/array.h"
+
+#include <algorithm>
+
+namespace weft::tensor {
+
+bool Array::is_non_overlapping() const {
+  Dims order;
+  for (int64_t i = 0; i < rank(); ++i) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] > 1) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](int64_t a, int64_t b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  int64_t reach = 0;
+  for (int64_t i : order) {
+    if (std::abs(strides[i]) <= reach) return false;
+    reach += (sizes[i] - 1) * std::abs(strides[i]);
+  }
+  return true;
+}
+
+std::pair<int64_t, int64_t> Array::extent() const {
+  int64_t low = offset, high = offset;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return {offset, offset};
+    (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
+  }
+  return {low, high + 1};
+}
+
+Array Array::expand(std::span<const int64_t> target) const {
+  const size_t shift = target.size() - sizes.size();
+  Dims new_strides(target.size(), 0);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == target[i + shift]) new_strides[i + shift] = strides[i];
+  }
+  return view(Dims(target.begin(), target.end()), std::move(new_strides), offset);
+}
+
+Array Array::permute(std::span<const int64_t> order) const {
+  Dims new_sizes, new_strides;
+  for (int64_t i : order) {
+    new_sizes.push_back(sizes[i]);
+    new_strides.push_back(strides[i]);
+  }
+  return view(std::move(new_sizes), std::move(new_strides), offset);
+}
+
+std::optional<Array> Array::reshape(std::span<const int64_t> target) const {
+  const Dims new_sizes(target.begin(), target.end());
+  if (count() == 0 || is_contiguous()) return view(new_sizes, contiguous_strides(target), offset);
+  // Walk both shapes from the right, matching groups of old dimensions that are contiguous among
+  // themselves with groups of new ones of the same count.
+  Dims new_strides(target.size());
+  int64_t next = static_cast<int64_t>(target.size()) - 1;
+  int64_t group_stride = 1, group_count = 1, placed = 1;
+  for (int64_t i = rank() - 1; i >= 0; --i) {
+    if (group_count == 1) group_stride = strides[i];
+    group_count *= sizes[i];
+    const bool group_ends =
+        i == 0 || (sizes[i - 1] != 1 && strides[i - 1] != group_count * group_stride);
+    if (!group_ends) continue;
+    while (next >= 0 && (placed < group_count || target[next] == 1)) {
+      new_strides[next] = placed * group_stride;
+      placed *= target[next--];
+    }
+    if (placed != group_count) return std::nullopt;
+    group_count = placed = 1;
+  }
+  return view(new_sizes, std::move(new_strides), offset);
+}
+
+Array Array::meta(Dims sizes, DType dtype) {
+  Dims strides = contiguous_strides(sizes);
+  return {nullptr, std::move(sizes), std::move(strides), 0, dtype};
+}
+
+Array Array::allocate(Dims sizes, DType dtype) {
+  Array result = meta(std::move(sizes), dtype);
+  result.storage = Storage::allocate(result.count() * item_size(dtype));
+  return result;
+}
+
+bool may_overlap(const Array& a, const Array& b) {
+  if (a.storage != b.storage) return false;
+  const auto [a_low, a_high] = a.extent();
+  const auto [b_low, b_high] = b.extent();
+  const int64_t a_size = item_size(a.dtype), b_size = item_size(b.dtype);
+  return a_low * a_size < b_high * b_size && b_low * b_size < a_high * a_size;
+}
+
+}  // namespace weft::tensor

@@ -1,0 +1,111 @@
+#include "weft/tensor/storage.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "weft/base/errors.h"
+
+namespace weft::tensor {
+namespace {
+
+constexpr int64_t alignment = 64;
+constexpr int64_t cache_limit = int64_t{1} << 28;  // at most 256 MiB are kept for reuse
+
+// Four size classes for each power of two: at most a quarter of a block is unused.
+struct SizeClass {
+  int index;
+  int64_t bytes;
+};
+
+SizeClass class_of(int64_t bytes) {
+  const auto wanted = static_cast<uint64_t>(std::max<int64_t>(bytes, alignment));
+  const int power = std::bit_width(wanted - 1);  // wanted <= 2**power
+  const uint64_t quarter = std::max<uint64_t>((uint64_t{1} << power) / 8, alignment);
+  const uint64_t rounded = (wanted + quarter - 1) / quarter * quarter;
+  const int step = static_cast<int>((rounded - (uint64_t{1} << power) / 2) / quarter);
+  return {power * 5 + step, static_cast<int64_t>(rounded)};
+}
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+FreeBlock* free_blocks[64 * 5 + 5];
+int64_t cached = 0;
+int64_t live = 0;
+int64_t peak = 0;
+
+char* take_block(int64_t bytes) {
+  const SizeClass size = class_of(bytes);
+#ifndef __SANITIZE_ADDRESS__
+  if (FreeBlock* block = free_blocks[size.index]) {
+    free_blocks[size.index] = block->next;
+    cached -= size.bytes;
+    return reinterpret_cast<char*>(block);
+  }
+#endif
+  void* block = std::aligned_alloc(alignment, static_cast<size_t>(size.bytes));
+  if (block == nullptr) {
+    release_cached_memory();
+    block = std::aligned_alloc(alignment, static_cast<size_t>(size.bytes));
+  }
+  if (block == nullptr) {
+    base::fail(base::ErrorKind::memory, "out of memory: cannot allocate ", bytes, " bytes (",
+               live, " bytes are in use by tensors)");
+  }
+  return static_cast<char*>(block);
+}
+
+void give_block(char* data, int64_t bytes) noexcept {
+#ifndef __SANITIZE_ADDRESS__
+  const SizeClass size = class_of(bytes);
+  if (cached + size.bytes <= cache_limit) {
+    auto* block = reinterpret_cast<FreeBlock*>(data);
+    block->next = free_blocks[size.index];
+    free_blocks[size.index] = block;
+    cached += size.bytes;
+    return;
+  }
+#else
+  (void)bytes;
+#endif
+  std::free(data);
+}
+
+}  // namespace
+
+base::Ref<Storage> Storage::allocate(int64_t bytes) {
+  char* data = take_block(bytes);
+  live += bytes;
+  peak = std::max(peak, live);
+  return base::Ref<Storage>(new Storage(data, bytes, {}));
+}
+
+base::Ref<Storage> Storage::borrow(void* data, int64_t bytes, Foreign foreign) {
+  return base::Ref<Storage>(new Storage(static_cast<char*>(data), bytes, foreign));
+}
+
+void Storage::destroy(Storage* storage) noexcept {
+  if (storage->is_foreign()) {
+    storage->foreign_.release(storage->foreign_.owner);
+  } else {
+    live -= storage->bytes_;
+    give_block(storage->data_, storage->bytes_);
+  }
+  delete storage;
+}
+
+int64_t live_bytes() { return live; }
+int64_t peak_bytes() { return peak; }
+void reset_peak_bytes() { peak = live; }
+int64_t cached_bytes() { return cached; }
+
+void release_cached_memory() {
+  for (FreeBlock*& head : free_blocks) {
+    while (head != nullptr) std::free(std::exchange(head, head->next));
+  }
+  cached = 0;
+}
+
+}  // namespace weft::tensor

@@ -1,0 +1,50 @@
+// Memory of a tensor, with the version that in-place writes bump. Freed blocks are kept for reuse.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/base/ref.h"
+
+namespace weft::tensor {
+
+// Memory that somebody else owns (a NumPy array, a DLPack tensor) and how to let go of it.
+struct Foreign {
+  void* owner = nullptr;
+  void (*release)(void* owner) = nullptr;
+  bool read_only = false;
+};
+
+class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
+ public:
+  // Throws a memory error when there is none. Contents are undefined.
+  static base::Ref<Storage> allocate(int64_t bytes);
+  static base::Ref<Storage> borrow(void* data, int64_t bytes, Foreign foreign);
+  static void destroy(Storage* storage) noexcept;
+
+  char* data() const noexcept { return data_; }
+  int64_t bytes() const noexcept { return bytes_; }
+  bool is_foreign() const noexcept { return foreign_.release != nullptr; }
+  bool read_only() const noexcept { return foreign_.read_only; }
+
+  uint32_t version = 0;          // bumped by each in-place write
+  uint32_t written_at = 0;       // source position of the last in-place write
+  const void* written_by = nullptr;  // the op of that write, for messages only
+
+ private:
+  Storage(char* data, int64_t bytes, Foreign foreign)
+      : data_(data), bytes_(bytes), foreign_(foreign) {}
+  friend class base::Pooled<Storage>;
+
+  char* data_;
+  int64_t bytes_;
+  Foreign foreign_;
+};
+
+// Bytes in live storages that Weft allocated, and bytes kept for reuse.
+int64_t live_bytes();
+int64_t peak_bytes();
+void reset_peak_bytes();
+int64_t cached_bytes();
+void release_cached_memory();
+
+}  // namespace weft::tensor

@@ -1,0 +1,149 @@
+"""Prepare the virtual environment that the Makefile's targets work in.
+
+The package lists are those of pyproject.toml. What is already there is not installed again, and
+everything that is missing on the machine is said in one sentence.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    sys.exit("Weft needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])  # noqa: UP031
+
+import argparse
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CXX20_PROGRAM = """
+#include <concepts>
+#include <span>
+template <std::integral T> T first(std::span<const T> values) { return values[0]; }
+struct Point { int x, y; };
+int main() {
+  Point point{.x = 0, .y = 1};
+  const int values[] = {point.x};
+  return first<int>(values);
+}
+"""
+
+
+def check_compiler() -> None:
+    """End with a sentence if there is no C++ compiler that knows C++20."""
+    wanted = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    advice = "install g++ 12 or clang 15 or newer, or set CXX to one."
+    compiler = next(filter(shutil.which, wanted), None)
+    if compiler is None:
+        sys.exit(f"Weft needs a C++20 compiler and found none of {', '.join(wanted)}: {advice}")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "check.cpp")
+        source.write_text(CXX20_PROGRAM)
+        command = [compiler, "-std=c++20", str(source), "-o", str(source.with_suffix(""))]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            sys.exit(f"Weft needs a C++20 compiler and {compiler} is not one: {advice}")
+
+
+def check_python_headers() -> None:
+    """End with a sentence if this Python cannot build extension modules."""
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        sys.exit(
+            f"Weft needs Python's C headers and {sys.executable} has none: install the package "
+            "python3-dev (Debian, Ubuntu) or python3-devel (Fedora)."
+        )
+
+
+def tool_is_recent(name: str, least: tuple[int, int]) -> bool:
+    """Tell whether the machine has this build tool in at least this version."""
+    path = shutil.which(name)
+    if path is None:
+        return False
+    text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    numbers = text.replace("cmake version", "").strip().split(".")
+    try:
+        return (int(numbers[0]), int(numbers[1])) >= least
+    except (IndexError, ValueError):
+        return False
+
+
+def packages_for(group: str) -> list[str]:
+    """List what pip must install for one group of targets: build, test, dev or oracle."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)
+    if group != "build":
+        return settings["project"]["optional-dependencies"][group]
+    packages = [name for name in settings["build-system"]["requires"] if "scikit" not in name]
+    packages += settings["project"]["dependencies"]
+    if not tool_is_recent("cmake", (3, 24)):
+        packages.append("cmake")
+    if not tool_is_recent("ninja", (1, 10)):
+        packages.append("ninja")
+    return packages
+
+
+def create_environment(environment: Path) -> Path:
+    """Create the virtual environment if it is missing or broken, and return its Python."""
+    python = environment / "bin" / "python"
+    works = python.exists() and not subprocess.run([python, "-c", ""], check=False).returncode
+    if not works:
+        print(f"Creating {environment.relative_to(ROOT)} with Python {sys.version.split()[0]}")
+        command = [sys.executable, "-m", "venv", "--clear", str(environment)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            sys.exit(
+                f"{sys.executable} cannot create a virtual environment: install the package "
+                f"python3-venv (Debian, Ubuntu).\n{result.stdout}{result.stderr}"
+            )
+    return python
+
+
+def install(python: Path, environment: Path, group: str) -> None:
+    """Install one group of packages, unless the same list was installed before."""
+    packages = packages_for(group)
+    stamp = environment / f".packages-{group}"
+    wanted = "\n".join(packages) + "\n"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"Installing {', '.join(packages)}", flush=True)
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    binary_only = [] if group == "oracle" else ["--only-binary", ":all:"]
+    if subprocess.run([*command, *binary_only, *packages], check=False).returncode != 0:
+        sys.exit(f"pip could not install the packages for `{group}`; its message stands above.")
+    stamp.write_text(wanted)
+
+
+def add_to_path(environment: Path, name: str, line: str) -> None:
+    """Write a .pth file, which extends the import path of an environment."""
+    folder = next(environment.glob("lib/python*/site-packages"))
+    (folder / f"{name}.pth").write_text(line + "\n")
+
+
+def main() -> None:
+    """Prepare .venv for the groups named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="+", choices=["build", "test", "dev", "oracle"])
+    groups = parser.parse_args().groups
+    if "build" in groups:
+        check_compiler()
+        check_python_headers()
+    environment = ROOT / ".venv"
+    python = create_environment(environment)
+    add_to_path(environment, "weft-source", str(ROOT / "src"))
+    for group in groups:
+        if group != "oracle":
+            install(python, environment, group)
+    if "oracle" in groups:
+        # PyTorch stays out of .venv, where no test may come to need it by accident. The second
+        # environment holds PyTorch alone and sees the packages of the first.
+        oracle = ROOT / ".venv-oracle"
+        oracle_python = create_environment(oracle)
+        packages = next(environment.glob("lib/python*/site-packages"))
+        add_to_path(oracle, "weft-packages", f"import site; site.addsitedir({str(packages)!r})")
+        install(oracle_python, oracle, "oracle")
+
+
+if __name__ == "__main__":
+    main()

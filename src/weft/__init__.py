@@ -1,0 +1,89 @@
+"""Weft: a define-by-run deep-learning library whose graphs follow your data.
+
+The names are PyTorch's: `import weft as torch` runs PyTorch programs.
+"""
+
+from __future__ import annotations
+
+import os as _os
+from importlib import util as _util
+from typing import Any as _Any
+
+from weft import _core
+from weft._core import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    InternalError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    ShapeError,
+    UnsupportedError,
+    bfloat16,
+    bool,  # noqa: A004 - PyTorch's name
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    get_num_threads,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    promote_types,
+    set_num_threads,
+    uint8,
+)
+
+__version__ = "0.1.0"
+
+_core.set_own_folder(_os.path.dirname(__file__) + _os.sep)  # noqa: PTH120 - pathlib is slow to import
+_blas = _util.find_spec("scipy_openblas32")
+if _blas is not None and _blas.submodule_search_locations:
+    _core.set_blas_path(_os.path.join(_blas.submodule_search_locations[0], "lib"))  # noqa: PTH118
+
+from weft import autograd, functional, nn, optim, pytree, random, utils  # noqa: E402
+from weft._printing import set_printoptions  # noqa: E402
+from weft._tensor import (  # noqa: E402
+    Size,
+    Tensor,
+    as_tensor,
+    asarray,
+    device,
+    dtype,
+    from_dlpack,
+    from_numpy,
+    tensor,
+)
+from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
+from weft.random import (  # noqa: E402
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+float = float32  # noqa: A001 - PyTorch's names
+double = float64
+half = float16
+int = int32  # noqa: A001
+long = int64
+short = int16
+
+# Every op of the table is a function of the package; overloads replace some of them.
+_names = [name for name in vars(_core.ops) if not name.startswith("_")]
+globals().update({name: getattr(_core.ops, name) for name in _names})
+globals().update(functional.OVERLOADS)
+
+__all__ = [name for name in globals() if not name.startswith("_") and name != "annotations"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name in {"complex64", "complex128", "cfloat", "cdouble"}:
+        raise UnsupportedError(f"{name}: complex numbers are not supported yet")
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")

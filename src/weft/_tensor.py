@@ -1,0 +1,663 @@
+"""Give the core's Tensor type the methods that are easiest said in Python, and make tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft import _core, _printing
+from weft._core import Tensor, dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+__all__ = ["Size", "Tensor", "as_tensor", "asarray", "device", "dtype", "from_dlpack", "from_numpy", "tensor"]
+
+_ops = _core.ops
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor's dimensions: a tuple of ints.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 3).shape
+        torch.Size([2, 3])
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Return the number of elements of a tensor of this size."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
+        return Size(tuple.__add__(self, other))
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)
+
+
+_core.set_size_type(Size)
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor's memory is. There is one device so far: the CPU.
+
+    Args:
+        type: "cpu", or "cpu:0".
+        index: The number of the device.
+
+    Raises:
+        RuntimeError: For any other device.
+    """
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        name, _, number = str(type).partition(":")
+        if name != "cpu" or (number and not number.isdigit()):
+            raise _core.UnsupportedError(f"device({type!r}): only the CPU is supported so far")
+        self.type = name
+        self.index = int(number) if number else index
+
+    def __repr__(self) -> str:
+        place = f", index={self.index}" if self.index is not None else ""
+        return f"device(type='{self.type}'{place})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
+
+_CPU = device("cpu")
+
+# --- NumPy and DLPack ---------------------------------------------------------------------------
+
+_FROM_NUMPY = {
+    "float32": _core.float32,
+    "float64": _core.float64,
+    "float16": _core.float16,
+    "bfloat16": _core.bfloat16,
+    "int8": _core.int8,
+    "int16": _core.int16,
+    "int32": _core.int32,
+    "int64": _core.int64,
+    "uint8": _core.uint8,
+    "bool": _core.bool,
+}
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """Make a tensor that shares the memory of a NumPy array.
+
+    Args:
+        ndarray: The array; its dtype must be one that Weft has.
+
+    Returns:
+        A tensor over the same memory. Writing a tensor over a read-only array raises.
+
+    Raises:
+        TypeError: If it is no array, or its dtype is not supported.
+
+    Example:
+        >>> import numpy, weft
+        >>> a = numpy.zeros(2)
+        >>> weft.from_numpy(a)[0] = 1
+        >>> a.tolist()
+        [1.0, 0.0]
+    """
+    kind: Any = getattr(ndarray, "dtype", None)
+    if kind is None or not hasattr(ndarray, "__array_interface__"):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    wanted = _FROM_NUMPY.get(kind.name)
+    if wanted is None or not kind.isnative:
+        supported = ", ".join(_FROM_NUMPY)
+        complex_note = "; complex numbers come later" if kind.kind == "c" else ""
+        raise TypeError(
+            f"from_numpy(): can't convert np.ndarray of type {kind}. "
+            f"The supported types are {supported}{complex_note}."
+        )
+    array: Any = ndarray if hasattr(ndarray, "ndim") and hasattr(ndarray, "view") else None
+    if array is None or not hasattr(array, "flags"):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if wanted is _core.bfloat16:
+        array = array.view("uint16")
+    return _core.from_buffer(array, wanted)
+
+
+def from_dlpack(external: Any) -> Tensor:
+    """Make a tensor that shares memory with any object that speaks DLPack.
+
+    Args:
+        external: An object with `__dlpack__`, or a DLPack capsule.
+
+    Returns:
+        A tensor over the same memory.
+    """
+    capsule = external.__dlpack__() if hasattr(external, "__dlpack__") else external
+    return _core.from_dlpack(capsule)
+
+
+def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """Return a NumPy array over the same memory (a copy for bfloat16 without ml_dtypes).
+
+    Args:
+        force: Also accept a tensor that requires grad.
+
+    Raises:
+        RuntimeError: If the tensor requires grad.
+    """
+    import numpy as np  # noqa: PLC0415 - importing weft must not import NumPy
+
+    if self.requires_grad and not force:
+        raise _core.GradientError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    array = np.asarray(_core.memory_of(self))
+    if self.dtype is _core.bfloat16:
+        try:
+            import ml_dtypes  # noqa: PLC0415 # pyright: ignore
+        except ImportError:
+            raise TypeError(
+                "numpy(): NumPy has no bfloat16; install ml_dtypes or call .float() first"
+            ) from None
+        return array.view(ml_dtypes.bfloat16)  # pyright: ignore
+    return array
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = _numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("__array__: a copy is needed to change the dtype")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None,  # noqa: ARG001 - part of the protocol; the CPU has none
+    max_version: Any = None,  # noqa: ARG001
+    dl_device: Any = None,  # noqa: ARG001
+    copy: bool | None = None,
+) -> Any:
+    return _core.to_dlpack(self.detach().clone() if copy else self)
+
+
+# --- making tensors -----------------------------------------------------------------------------
+
+
+def _check_device(where: Any) -> None:
+    if where is not None:
+        device(where)
+
+
+def _read(data: Any, dtype: dtype | None) -> Tensor:
+    if isinstance(data, Tensor):
+        return data.detach().clone() if dtype is None else _ops.cast(data.detach(), dtype).clone()
+    if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
+        import numpy as np  # noqa: PLC0415
+
+        array = np.ascontiguousarray(data) if getattr(data, "ndim", 0) else np.asarray(data)
+        if not array.flags.writeable:
+            array = array.copy()
+        made = from_numpy(array)
+        return made.clone() if dtype is None else _ops.cast(made, dtype).clone()
+    if isinstance(data, range):
+        data = list(data)
+    elif isinstance(data, list) and any(hasattr(item, "__array_interface__") for item in data):
+        data = _without_arrays(data)
+    return _core.tensor(data, dtype)
+
+
+def _without_arrays(data: Any) -> Any:
+    """Replace arrays inside nested lists by lists."""
+    if isinstance(data, (list, tuple)):
+        return [_without_arrays(item) for item in data]  # pyright: ignore
+    return data.tolist() if hasattr(data, "__array_interface__") else data
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,  # noqa: ARG001 - there is nothing to pin on a CPU
+) -> Tensor:
+    """Make a tensor from numbers, nested lists, or an array; the data is copied.
+
+    Args:
+        data: A number, a nested list or tuple of numbers, a NumPy array, or a tensor.
+        dtype: The element type; by default the one that fits the data.
+        device: Only the CPU so far.
+        requires_grad: Whether backward should accumulate a gradient for it.
+
+    Returns:
+        A new tensor without history.
+
+    Raises:
+        ValueError: If nested lists are ragged.
+        TypeError: If an element is no number.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+    """
+    _check_device(device)
+    made = _read(data, dtype)
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """Return data as a tensor, sharing memory where that is possible.
+
+    Args:
+        data: A tensor, an array, a number, or nested lists.
+        dtype: The element type; by default that of the data.
+        device: Only the CPU so far.
+
+    Returns:
+        The tensor itself if nothing needs to change, a view of an array's memory, or a new tensor.
+    """
+    _check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else _ops.cast(data, dtype)
+    if hasattr(data, "__array_interface__") and hasattr(data, "flags"):
+        made = from_numpy(data)
+        return made if dtype is None else _ops.cast(made, dtype)
+    return _read(data, dtype)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return an object as a tensor.
+
+    Args:
+        obj: A tensor, an array, a number, or nested lists.
+        dtype: The element type; by default that of the object.
+        device: Only the CPU so far.
+        copy: True: always copy; False: raise if a copy is needed; None: copy if needed.
+        requires_grad: Whether backward should accumulate a gradient for it.
+    """
+    if copy:
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    made = as_tensor(obj, dtype, device)
+    if copy is False and made is not obj and not hasattr(obj, "__array_interface__"):
+        raise ValueError("asarray(): the object cannot be used without a copy")
+    if requires_grad:
+        made = made.detach().requires_grad_()
+    return made
+
+
+# --- methods ------------------------------------------------------------------------------------
+
+
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:  # noqa: ARG001
+    shown = self.detach()
+    if self.dtype is _core.bfloat16:
+        shown = _ops.cast(shown, _core.float32)
+    import numpy as np  # noqa: PLC0415
+
+    function = self.grad_fn
+    return _printing.format_tensor(
+        np.asarray(_core.memory_of(shown)),
+        dtype_name=self.dtype.name,
+        shape=tuple(self.shape),
+        requires_grad=self.requires_grad,
+        grad_fn_name=None if function is None else function.name(),
+        is_parameter=bool(getattr(self, "_is_parameter", False)),
+        default_dtype_name=_core.get_default_dtype().name,
+    )
+
+
+def _format(self: Tensor, spec: str) -> str:
+    return self.item().__format__(spec) if self.ndim == 0 and spec else str(self).__format__(spec)
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | Tensor | None = None,
+) -> None:
+    """Compute the gradients of this tensor with respect to the leaves of its graph.
+
+    Args:
+        gradient: The gradient of this tensor; may be missing for a single element.
+        retain_graph: Keep what was saved, so that backward can run again.
+        create_graph: Record backward itself, for higher derivatives.
+        inputs: Accumulate only into these leaves.
+
+    Raises:
+        RuntimeError: If there is no graph, or it was freed, or a saved tensor was changed.
+    """
+    if gradient is None and retain_graph is None and not create_graph and inputs is None:
+        _core.backward_of_one(self)
+        return
+    if isinstance(inputs, Tensor):
+        inputs = (inputs,)
+    elif inputs is not None and len(inputs) == 0:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    keep = create_graph if retain_graph is None else retain_graph
+    _core.run_backward((self,), (gradient,), inputs, keep, create_graph, True)
+
+
+class RemovableHandle:
+    """What registering a hook returns: call `remove()` to take the hook away."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def remove(self) -> None:
+        """Remove the hook; doing it twice is harmless."""
+        _core.remove_hook(self.id)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def _register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call a function with each gradient of this tensor; what it returns replaces the gradient.
+
+    Args:
+        hook: Takes the gradient; returns another one of the same shape, or None.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+    """
+    return RemovableHandle(_core.add_hook(self, hook))
+
+
+def _register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
+    """Call a function with this leaf each time its gradient has accumulated.
+
+    Args:
+        hook: Takes the leaf.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+    """
+    return RemovableHandle(_core.add_post_accumulate_hook(self, hook))
+
+
+def _retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this tensor in `.grad` although it is no leaf."""
+    _core.retain_grad(self)
+
+
+def _retains_grad(self: Tensor) -> bool:
+    return _core.retains_grad(self)
+
+
+def _cast(self: Tensor, wanted: dtype) -> Tensor:
+    return self if self.dtype is wanted else _ops.cast(self, wanted)
+
+
+def _to(
+    self: Tensor,
+    *args: Any,
+    dtype: dtype | None = None,
+    device: Any = None,
+    non_blocking: bool = False,  # noqa: ARG001 - nothing to wait for on a CPU
+    copy: bool = False,
+    memory_format: Any = None,  # noqa: ARG001
+) -> Tensor:
+    """Return the tensor with another dtype (or itself).
+
+    Args:
+        args: A dtype, a device, or a tensor to be like.
+        dtype: The wanted element type.
+        device: Only the CPU so far.
+        copy: Copy even if nothing changes.
+    """
+    for argument in args:
+        if isinstance(argument, Tensor):
+            dtype = argument.dtype
+        elif isinstance(argument, _core.dtype):
+            dtype = argument
+        elif not isinstance(argument, bool):
+            device = argument
+    _check_device(device)
+    result = self if dtype is None else _cast(self, dtype)
+    return result.clone() if copy and result is self else result
+
+
+def _type(self: Tensor, dtype: dtype | None = None) -> Any:
+    """Return the name of the tensor's type, or the tensor with another dtype."""
+    if dtype is None:
+        names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
+        names |= {"int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
+        names |= {"uint8": "Byte", "bool": "Bool"}
+        return f"torch.{names[self.dtype.name]}Tensor"
+    return _cast(self, dtype)
+
+
+def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:
+    def cast(self: Tensor) -> Tensor:
+        return _cast(self, wanted)
+
+    cast.__name__ = cast.__qualname__ = wanted.name
+    cast.__doc__ = f"Return the tensor as {wanted.name}."
+    return cast
+
+
+def _rebuild(array: Any, kind: str, requires_grad: bool) -> Tensor:
+    made = from_numpy(array)
+    if kind == "bfloat16":
+        made = _core.from_buffer(array, _core.bfloat16)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:  # noqa: ARG001
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support pickling and the "
+            "deepcopy protocol at the moment; call .detach() first."
+        )
+    import numpy as np  # noqa: PLC0415
+
+    # A copy: a view pickles itself, not the memory it looks into.
+    array = np.array(np.asarray(_core.memory_of(self.detach())))
+    return _rebuild, (array, self.dtype.name, self.requires_grad), self.__dict__ or None
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. Call .detach() first."
+        )
+    copied = self.detach().clone()
+    if type(self) is not Tensor:
+        copied = Tensor._make_subclass(type(self), copied, self.requires_grad)
+    elif self.requires_grad:
+        copied.requires_grad_()
+    memo[id(self)] = copied
+    if self.grad is not None:
+        copied.grad = self.grad.detach().clone()
+    if self.__dict__:
+        from copy import deepcopy  # noqa: PLC0415
+
+        copied.__dict__.update(deepcopy(self.__dict__, memo))
+    return copied
+
+
+def _copy(self: Tensor) -> Tensor:
+    if type(self) is not Tensor:
+        copied = Tensor._make_subclass(type(self), self.detach(), self.requires_grad)
+        copied.__dict__.update(self.__dict__)
+        return copied
+    return self.detach().requires_grad_(self.requires_grad)
+
+
+def _contains(self: Tensor, item: Any) -> bool:
+    return bool(_ops.any(_ops.eq(self, item)))
+
+
+def _dir(self: Tensor) -> list[str]:
+    return sorted({*dir(type(self)), *self.__dict__})
+
+
+def _is_floating_point(self: Tensor) -> bool:
+    """Tell whether the elements are floating-point numbers."""
+    return self.dtype.is_floating_point
+
+
+def _is_complex(self: Tensor) -> bool:  # noqa: ARG001
+    """Tell whether the elements are complex numbers: never, so far."""
+    return False
+
+
+def _element_size(self: Tensor) -> int:
+    """Return the bytes of one element."""
+    return self.itemsize
+
+
+def _cpu(self: Tensor) -> Tensor:
+    """Return the tensor itself: it is on the CPU."""
+    return self
+
+
+def _cuda(self: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: ARG001
+    """Raise: there is no GPU support yet."""
+    raise _core.UnsupportedError("cuda(): only the CPU is supported so far")
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, **options: Any) -> Tensor:
+    """Make a tensor from data, by default with this tensor's dtype."""
+    return tensor(data, dtype=dtype or self.dtype, **options)
+
+
+def _new_filled(name: str) -> Callable[..., Tensor]:
+    make = getattr(_ops, name)
+
+    def new(
+        self: Tensor,
+        *size: Any,
+        dtype: dtype | None = None,
+        device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        _check_device(device)
+        made = make(*size, dtype=dtype or self.dtype)
+        return made.requires_grad_() if requires_grad else made
+
+    new.__name__ = new.__qualname__ = f"new_{name}"
+    new.__doc__ = f"Make a tensor by {name}, by default with this tensor's dtype."
+    return new
+
+
+def _new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, **options: Any
+) -> Tensor:
+    """Make a tensor of one value, by default with this tensor's dtype."""
+    made = _ops.full(size, fill_value, dtype=dtype or self.dtype)
+    return made.requires_grad_() if options.get("requires_grad") else made
+
+
+def _ndimension(self: Tensor) -> int:
+    """Return the number of dimensions."""
+    return self.ndim
+
+
+def _is_inference(self: Tensor) -> bool:
+    """Tell whether the tensor was made in inference mode."""
+    return self._inference
+
+
+_METHODS: dict[str, Any] = {
+    "__array__": _array,
+    "__array_priority__": 1000,
+    "__contains__": _contains,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+    "__dir__": _dir,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": lambda _self: (1, 0),
+    "__format__": _format,
+    "__module__": "weft",
+    "__reduce_ex__": _reduce_ex,
+    "__repr__": _repr,
+    "backward": _backward,
+    "bfloat16": _caster(_core.bfloat16),
+    "bool": _caster(_core.bool),
+    "byte": _caster(_core.uint8),
+    "char": _caster(_core.int8),
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "device": property(lambda _self: _CPU, doc="Where the memory is."),
+    "double": _caster(_core.float64),
+    "element_size": _element_size,
+    "float": _caster(_core.float32),
+    "half": _caster(_core.float16),
+    "int": _caster(_core.int32),
+    "is_complex": _is_complex,
+    "is_cuda": False,
+    "is_floating_point": _is_floating_point,
+    "is_inference": _is_inference,
+    "is_sparse": False,
+    "layout": "torch.strided",
+    "long": _caster(_core.int64),
+    "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
+    "ndimension": _ndimension,
+    "new_empty": _new_filled("empty"),
+    "new_full": _new_full,
+    "new_ones": _new_filled("ones"),
+    "new_tensor": _new_tensor,
+    "new_zeros": _new_filled("zeros"),
+    "numpy": _numpy,
+    "register_hook": _register_hook,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
+    "retain_grad": _retain_grad,
+    "retains_grad": property(_retains_grad, doc="Whether retain_grad() was called."),
+    "short": _caster(_core.int16),
+    "to": _to,
+    "type": _type,
+}
+
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)

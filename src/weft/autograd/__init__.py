@@ -1,0 +1,122 @@
+"""Differentiation: backward, grad, user-written functions, and checks of gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft import _core
+from weft._core import Node
+from weft._tensor import Tensor
+from weft.autograd import functional, graph
+from weft.autograd.function import Function
+from weft.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from weft.autograd.gradcheck import gradcheck, gradgradcheck
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "Function",
+    "Node",
+    "backward",
+    "enable_grad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+
+def _as_tuple(given: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    return (given,) if isinstance(given, Tensor) else tuple(given)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Accumulate the gradients of tensors into the leaves of their graph.
+
+    Args:
+        tensors: What to differentiate.
+        grad_tensors: Their gradients; None for tensors of one element.
+        retain_graph: Keep what was saved, so that backward can run again.
+        create_graph: Record backward itself, for higher derivatives.
+        inputs: Accumulate only into these leaves.
+    """
+    roots = _as_tuple(tensors)
+    if grad_tensors is None:
+        gradients: tuple[Tensor | None, ...] = (None,) * len(roots)
+    else:
+        gradients = (grad_tensors,) if isinstance(grad_tensors, Tensor) else tuple(grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = None if inputs is None else _as_tuple(inputs)
+    if wanted is not None and not wanted:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    _core.run_backward(roots, gradients, wanted, keep, create_graph, True)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """Return the gradients of outputs with respect to inputs, without touching any `.grad`.
+
+    Args:
+        outputs: What to differentiate.
+        inputs: With respect to what: leaves or results.
+        grad_outputs: Gradients of the outputs; None for outputs of one element.
+        retain_graph: Keep what was saved, so that it can run again; by default as create_graph.
+        create_graph: Record backward itself, for higher derivatives.
+        allow_unused: Return None for inputs that the outputs do not depend on instead of raising.
+        is_grads_batched: Not supported yet.
+        materialize_grads: Return zeros instead of None for unused inputs.
+
+    Returns:
+        One gradient per input.
+
+    Raises:
+        RuntimeError: If an input was not used and neither allow_unused nor materialize_grads is set.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor(3.0, requires_grad=True)
+        >>> weft.autograd.grad(x * x, x)
+        (tensor(6.),)
+    """
+    if is_grads_batched:
+        raise _core.UnsupportedError("grad(): is_grads_batched is not supported yet")
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if grad_outputs is None:
+        gradients: tuple[Tensor | None, ...] = (None,) * len(roots)
+    else:
+        gradients = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    results = _core.run_backward(roots, gradients, wanted, keep, create_graph, False)
+    if materialize_grads:
+        return tuple(
+            _core.ops.zeros(list(given.shape), dtype=given.dtype) if result is None else result
+            for result, given in zip(results, wanted, strict=True)
+        )
+    if not allow_unused:
+        for number, result in enumerate(results):
+            if result is None:
+                raise _core.GradientError(
+                    f"One of the differentiated Tensors appears to not have been used in the graph "
+                    f"(input {number}, of shape {tuple(wanted[number].shape)}). Set allow_unused=True "
+                    f"if this is the desired behavior."
+                )
+    return results

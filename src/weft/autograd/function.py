@@ -1,0 +1,336 @@
+"""User-written functions: an own forward and an own backward."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from weft import _core
+from weft._tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+# Kinds of outputs, as the core numbers them.
+_PLAIN, _DIRTY, _NOT_DIFFERENTIABLE = range(3)
+
+
+class FunctionCtx:
+    """What forward hands to backward: saved tensors, and attributes of any name.
+
+    Attributes:
+        needs_input_grad: One bool for each argument of forward: whether its gradient is wanted.
+    """
+
+    needs_input_grad: tuple[bool, ...]
+
+    # Defaults on the class keep making a context cheap.
+    _to_save: tuple[Tensor | None, ...] = ()
+    _dirty: tuple[Tensor, ...] = ()
+    _not_differentiable: tuple[Tensor, ...] = ()
+    _materialize = True
+    _link: Any = None
+    _function: type[Function]
+    _position = 0
+    # Which arguments and outputs are tensors, and how many of each there are in all.
+    _inputs_at: tuple[int, ...]
+    _argument_count = 0
+    _outputs_at: tuple[int, ...]
+    _output_count = 0
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for backward, where `saved_tensors` gives them back.
+
+        An in-place change of one of them before backward raises there, naming both lines. Inputs and
+        outputs keep their part in the graph, for higher derivatives; other tensors have none.
+
+        Args:
+            tensors: Tensors or None; a second call replaces those of the first.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):  # pyright: ignore
+                raise TypeError(
+                    f"save_for_backward can only save tensors and None, not {type(tensor).__name__};"
+                    " set an attribute of ctx for anything else"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Do nothing: there is no forward-mode differentiation yet."""
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Name the inputs that forward changes in place; it must return them.
+
+        Args:
+            tensors: Inputs of forward.
+        """
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Name the outputs that have no gradient.
+
+        Args:
+            tensors: Outputs of forward.
+        """
+        self._not_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose what backward gets for outputs without a gradient: zeros (True), or None.
+
+        Args:
+            value: Whether to make zeros.
+        """
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors given to `save_for_backward`.
+
+        Raises:
+            RuntimeError: If one was changed in place since, or an earlier backward freed them.
+        """
+        if self._link is None:
+            return self._to_save  # pyright: ignore
+        return _core.saved_tensors(self._link)
+
+    def _run_backward(self, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Call backward with a gradient per output; return one per tensor argument."""
+        if len(gradients) != self._output_count:
+            spread: list[Tensor | None] = [None] * self._output_count
+            for position, gradient in zip(self._outputs_at, gradients, strict=True):
+                spread[position] = gradient
+            gradients = tuple(spread)
+        try:
+            given: Any = self._function._backward_function()(self, *gradients)
+        except Exception as error:
+            # What an op raised in backward reads like the user's own line; forward's is the other half.
+            error.add_note(f"in {self._describe()}")
+            raise
+        results: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)  # pyright: ignore
+        count = self._argument_count
+        if len(results) > count and all(result is None for result in results[count:]):
+            results = results[:count]
+        if len(results) != count:
+            raise _core.GradientError(
+                f"function {self._function.__name__}Backward returned an incorrect number of "
+                f"gradients (expected {count}, got {len(results)}): {self._describe()}"
+            )
+        for position, result in enumerate(results):
+            if result is not None and position not in self._inputs_at:
+                raise _core.GradientError(
+                    f"function {self._function.__name__}Backward returned a gradient different from "
+                    f"None at position {position + 1}, but the corresponding forward input was not a"
+                    f" Tensor: {self._describe()}"
+                )
+        return tuple(results[position] for position in self._inputs_at)
+
+    def _describe(self) -> str:
+        file, line, _ = _core.resolve_position(self._position)
+        return f"the backward of {self._function.__name__}, applied at {file}:{line}"
+
+
+class Function:
+    """Base of functions with a gradient of their own: subclass it and call `apply`.
+
+    Define the static methods `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; or
+    `forward(*args)`, `setup_context(ctx, inputs, output)` and `backward`. Forward runs without
+    recording. Backward gets one gradient per output and returns one per argument of forward, None
+    for arguments that are no tensors or need none. It is recorded under `create_graph`, so it can be
+    differentiated again.
+
+    Example:
+        >>> import weft
+        >>> class Square(weft.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, gradient):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * gradient
+        >>> x = weft.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+    """
+
+    def __init__(self) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__}: a Function is never instantiated; its methods are static, and "
+            f"it is called through {type(self).__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; subclasses define it.
+
+        Args:
+            args: The context (unless there is a `setup_context`), then what `apply` was given.
+            kwargs: Not used: `apply` takes positional arguments.
+        """
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save what backward needs, when forward does not take the context.
+
+        Args:
+            ctx: The context.
+            inputs: What `apply` was given.
+            output: What forward returned.
+        """
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute the gradients of forward's arguments; subclasses define it (or `vjp`).
+
+        Args:
+            ctx: The context that forward filled.
+            grad_outputs: One gradient per output.
+        """
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _backward_function(cls) -> Callable[..., Any]:
+        # `is not` on functions: the one that a subclass wrote wins.
+        if cls.backward is Function.backward and cls.vjp is not Function.vjp:
+            return cls.vjp
+        return cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run forward on the arguments, and connect its outputs with the graph.
+
+        Args:
+            args: Tensors and anything else, as forward takes them.
+
+        Returns:
+            What forward returned, its tensors as results of one graph node.
+        """
+        ctx = FunctionCtx()
+        ctx._function = cls
+        ctx._inputs_at = tuple(i for i, item in enumerate(args) if isinstance(item, Tensor))
+        ctx._argument_count = len(args)
+        needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)
+        ctx.needs_input_grad = needs
+        is_recording = _core.set_grad_enabled(False)
+        try:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args)
+            else:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+        finally:
+            _core.set_grad_enabled(is_recording)
+        outputs: tuple[Any, ...] = output if isinstance(output, tuple) else (output,)  # pyright: ignore
+        if is_recording and any(needs):
+            outputs = _attach(ctx, args, outputs)
+        else:
+            outputs = _without_history(args, outputs, ctx._dirty)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+
+def _is_one_of(item: Any, items: tuple[Any, ...]) -> bool:
+    return any(item is other for other in items)
+
+
+def _attach(ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the tensors among the outputs a node."""
+    ctx._position = _core.position_now()
+    ctx._outputs_at = tuple(i for i, item in enumerate(outputs) if isinstance(item, Tensor))
+    ctx._output_count = len(outputs)
+    tensors = tuple(outputs[i] for i in ctx._outputs_at)
+    for tensor in ctx._dirty:
+        if not _is_one_of(tensor, tensors):
+            raise _core.GradientError(
+                f"{ctx._function.__name__}: a tensor that was marked dirty must be returned: an "
+                "in-place change has to be an output of the function"
+            )
+    kinds = tuple(
+        _DIRTY
+        if _is_one_of(tensor, ctx._dirty)
+        else _NOT_DIFFERENTIABLE
+        if _is_one_of(tensor, ctx._not_differentiable)
+        else _PLAIN
+        for tensor in tensors
+    )
+    ctx._link, bound = _core.attach_function(
+        f"{ctx._function.__name__}Backward",
+        ctx._run_backward,
+        tuple(args[i] for i in ctx._inputs_at),
+        tensors,
+        kinds,
+        ctx._to_save,
+        ctx._materialize,
+    )
+    # The node holds them now; the lists of forward must not keep anything alive.
+    ctx._to_save = ctx._dirty = ctx._not_differentiable = ()
+    if len(bound) == len(outputs):
+        return bound
+    result = list(outputs)
+    for position, tensor in zip(ctx._outputs_at, bound, strict=True):
+        result[position] = tensor
+    return tuple(result)
+
+
+def _without_history(
+    args: tuple[Any, ...], outputs: tuple[Any, ...], dirty: tuple[Tensor, ...]
+) -> tuple[Any, ...]:
+    """Return outputs where nothing is recorded: an input that was returned is still a new tensor."""
+    return tuple(
+        item.detach()
+        if isinstance(item, Tensor) and _is_one_of(item, args) and not _is_one_of(item, dirty)
+        else item
+        for item in outputs
+    )
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare that a Function's backward cannot be differentiated itself.
+
+    Args:
+        backward: The static method `backward`; it then runs without recording.
+
+    Returns:
+        A backward whose results raise when somebody differentiates them.
+    """
+
+    @wraps(backward)
+    def run(ctx: Any, *gradients: Any) -> Any:
+        is_recording = _core.set_grad_enabled(False)
+        try:
+            results = backward(ctx, *gradients)
+        finally:
+            _core.set_grad_enabled(is_recording)
+        given = tuple(item for item in gradients if isinstance(item, Tensor) and item.requires_grad)
+        if not is_recording or not given:
+            return results
+        several: tuple[Any, ...] = results if isinstance(results, tuple) else (results,)  # pyright: ignore
+        tensors = tuple(item.detach() for item in several if isinstance(item, Tensor))
+
+        def refuse(*_: Any) -> Any:
+            raise _core.GradientError(
+                "trying to differentiate twice a function that was marked with "
+                f"@once_differentiable: {ctx._describe()}"
+            )
+
+        _, bound = _core.attach_function(
+            "OnceDifferentiable", refuse, given, tensors, (), (), False
+        )
+        next_bound = iter(bound)
+        tied = tuple(next(next_bound) if isinstance(item, Tensor) else item for item in several)
+        return tied if isinstance(results, tuple) else tied[0]
+
+    return run

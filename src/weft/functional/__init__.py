@@ -1,0 +1,332 @@
+"""Functions over the op table: PyTorch's overloads, and functions made of several ops.
+
+An op that PyTorch's users can call as it is needs nothing here. `OVERLOADS` names the functions that
+stand in the package beside the ops or in the place of one of the same name; `METHODS` names those
+that Tensor has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional import linalg, return_types
+from weft.functional.arithmetic import (
+    add,
+    add_,
+    allclose,
+    div,
+    div_,
+    equal,
+    float_power,
+    isreal,
+    positive,
+    renamed,
+    rsub,
+    sub,
+    sub_,
+)
+from weft.functional.creation import (
+    arange,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    logspace,
+    normal,
+    ones,
+    ones_like,
+    poisson,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+    scalar_tensor,
+    zeros,
+    zeros_like,
+)
+from weft.functional.facts import (
+    can_cast,
+    finfo,
+    iinfo,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_tensor,
+    numel,
+    result_type,
+)
+from weft.functional.joining import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_shapes,
+    broadcast_tensors,
+    cartesian_prod,
+    column_stack,
+    combinations,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    meshgrid,
+    split,
+    tensor_split,
+    vsplit,
+    vstack,
+)
+from weft.functional.linear_algebra import (
+    bilinear,
+    cdist,
+    cosine_similarity,
+    cross,
+    dist,
+    einsum,
+    inner,
+    kron,
+    norm,
+    pairwise_distance,
+    tensordot,
+    vdot,
+)
+from weft.functional.reductions import (
+    aminmax,
+    cummax,
+    cummin,
+    diff,
+    max,
+    median,
+    min,
+    mode,
+    nanmean,
+    quantile,
+    std,
+    std_mean,
+    trace,
+    var,
+    var_mean,
+)
+from weft.functional.selection import (
+    argsort,
+    argwhere,
+    index_put,
+    index_put_,
+    isin,
+    kthvalue,
+    msort,
+    nonzero,
+    one_hot,
+    repeat_interleave,
+    scatter,
+    scatter_,
+    sort,
+    topk,
+    unique,
+    unique_consecutive,
+    where,
+    where_method,
+)
+from weft.functional.shaping import (
+    adjoint,
+    broadcast_to,
+    expand_as,
+    fill_diagonal_,
+    fliplr,
+    flipud,
+    random_,
+    ravel,
+    reshape_as,
+    type_as,
+    view_as,
+)
+
+ops = _core.ops
+
+# Other names of ops, and of functions above.
+_ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "concat": "cat",
+    "concatenate": "cat",
+    "divide": "div",
+    "fix": "trunc",
+    "ger": "outer",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "moveaxis": "movedim",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "subtract": "sub",
+    "swapaxes": "transpose",
+    "swapdims": "transpose",
+    "true_divide": "div",
+}
+
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    add,
+    adjoint,
+    allclose,
+    aminmax,
+    arange,
+    argsort,
+    argwhere,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    bilinear,
+    block_diag,
+    broadcast_shapes,
+    broadcast_tensors,
+    broadcast_to,
+    can_cast,
+    cartesian_prod,
+    cdist,
+    column_stack,
+    combinations,
+    cosine_similarity,
+    cross,
+    cummax,
+    cummin,
+    diff,
+    dist,
+    div,
+    dsplit,
+    dstack,
+    einsum,
+    empty,
+    empty_like,
+    equal,
+    eye,
+    finfo,
+    fliplr,
+    flipud,
+    float_power,
+    full,
+    full_like,
+    hsplit,
+    hstack,
+    iinfo,
+    index_put,
+    inner,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_tensor,
+    isin,
+    isreal,
+    kron,
+    kthvalue,
+    linspace,
+    logspace,
+    max,
+    median,
+    meshgrid,
+    min,
+    mode,
+    msort,
+    nanmean,
+    nonzero,
+    norm,
+    normal,
+    numel,
+    one_hot,
+    ones,
+    ones_like,
+    pairwise_distance,
+    poisson,
+    positive,
+    quantile,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+    ravel,
+    repeat_interleave,
+    result_type,
+    rsub,
+    scalar_tensor,
+    scatter,
+    sort,
+    split,
+    std,
+    std_mean,
+    sub,
+    tensor_split,
+    tensordot,
+    topk,
+    trace,
+    unique,
+    unique_consecutive,
+    var,
+    var_mean,
+    vdot,
+    vsplit,
+    vstack,
+    where,
+    zeros,
+    zeros_like,
+)
+
+OVERLOADS: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+for _alias, _name in _ALIASES.items():
+    OVERLOADS[_alias] = renamed(OVERLOADS.get(_name) or getattr(ops, _name), _name, _alias)
+OVERLOADS["row_stack"] = vstack
+OVERLOADS["linalg"] = linalg
+OVERLOADS["return_types"] = return_types
+
+_METHOD_NAMES = """
+add adjoint allclose aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div dsplit
+equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max median min mode msort nanmean nonzero
+norm positive quantile ravel repeat_interleave scatter sort split std sub tensor_split topk trace
+unique unique_consecutive var vdot vsplit
+""".split()
+
+METHODS: dict[str, Any] = {name: OVERLOADS[name] for name in _METHOD_NAMES}
+METHODS |= {
+    "add_": add_,
+    "div_": div_,
+    "expand_as": expand_as,
+    "fill_diagonal_": fill_diagonal_,
+    "index_put_": index_put_,
+    "normal_": ops.gaussian_,
+    "random_": random_,
+    "reshape_as": reshape_as,
+    "scatter_": scatter_,
+    "sub_": sub_,
+    "type_as": type_as,
+    "view_as": view_as,
+    "where": where_method,
+}
+for _alias, _name in _ALIASES.items():
+    if _name == "cat":
+        continue
+    METHODS[_alias] = OVERLOADS[_alias]
+    _written = METHODS.get(f"{_name}_") or getattr(ops, f"{_name}_", None)
+    if _written is not None:
+        METHODS[f"{_alias}_"] = renamed(_written, f"{_name}_", f"{_alias}_")
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+
+__all__ = ["METHODS", "OVERLOADS", *OVERLOADS]

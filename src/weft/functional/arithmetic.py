@@ -1,0 +1,138 @@
+"""Arithmetic with PyTorch's extra arguments, and comparison of whole tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+
+ops = _core.ops
+
+
+def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
+    """Return `other * alpha`; a fraction does not fit integers."""
+    if isinstance(alpha, float):
+        for side in (input, other):
+            if isinstance(side, Tensor) and not side.is_floating_point():
+                raise _core.DTypeError(
+                    f"{name}(): alpha must be an integer for tensors of integers; alpha is {alpha}."
+                )
+    return ops.mul(other, alpha)
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Return `input + alpha * other`."""
+    return ops.add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
+
+
+def add_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Add `alpha * other` in place."""
+    return ops.add_(input, other if alpha == 1 else _scaled("add_", input, other, alpha))
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Return `input - alpha * other`."""
+    return ops.sub(input, other if alpha == 1 else _scaled("sub", input, other, alpha))
+
+
+def sub_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Subtract `alpha * other` in place."""
+    return ops.sub_(input, other if alpha == 1 else _scaled("sub_", input, other, alpha))
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """Return `other - alpha * input`."""
+    scaled = input if alpha == 1 else _scaled("rsub", other, input, alpha)
+    try:
+        return ops.sub(other, scaled)
+    except _core.ShapeError:
+        raise _core.ShapeError(
+            f"rsub(input, other): the shapes do not broadcast; input is {tuple(input.shape)}, other "
+            f"is {tuple(other.shape)}"
+        ) from None
+
+
+_QUOTIENTS = {None: "div", "floor": "div_floor", "trunc": "div_trunc"}
+
+
+def _quotient(rounding_mode: str | None, suffix: str) -> Any:
+    if rounding_mode not in _QUOTIENTS:
+        raise _core.ArgumentError(
+            f"div{suffix}(): rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}."
+        )
+    return getattr(ops, _QUOTIENTS[rounding_mode] + suffix)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """Return `input / other`, rounded down ("floor") or toward zero ("trunc") if asked."""
+    if rounding_mode is None:
+        return ops.div(input, other)
+    return _quotient(rounding_mode, "")(input, other)
+
+
+def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """Divide in place; see `div`."""
+    if rounding_mode is None:
+        return ops.div_(input, other)
+    return _quotient(rounding_mode, "_")(input, other)
+
+
+def _as_double(value: Any) -> Any:
+    return value.to(_core.float64) if isinstance(value, Tensor) else float(value)
+
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """Return `input ** exponent`, computed in float64."""
+    return ops.pow(_as_double(input), _as_double(exponent))
+
+
+def positive(input: Tensor) -> Tensor:
+    """Return the input as it is; booleans have no sign."""
+    if input.dtype is _core.bool:
+        raise _core.DTypeError("positive(): input must not be a tensor of bool.")
+    return input
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Tell whether all elements are close.
+
+    Args:
+        input: one tensor.
+        other: the other.
+        rtol: allowed difference as a share of `other`.
+        atol: allowed difference on top of it.
+        equal_nan: whether two NaN are close.
+    """
+    return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Tell whether two tensors have the same shape and the same elements."""
+    if tuple(input.shape) != tuple(other.shape):
+        return False
+    return bool(ops.all(ops.eq(input, other)))
+
+
+def isreal(input: Tensor) -> Tensor:
+    """Tell for each element whether it is real: all are."""
+    return ops.ones_like(input.detach(), dtype=_core.bool)
+
+
+def renamed(function: Any, name: str, alias: str) -> Any:
+    """Give a function another name, in the text of its errors too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (RuntimeError, TypeError) as error:
+            text = str(error)
+            if not text.startswith(f"{name}("):
+                raise
+            raise type(error)(alias + text.removeprefix(name)) from None
+
+    call.__name__ = call.__qualname__ = alias
+    call.__doc__ = f"Do what `{name}` does."
+    return call

@@ -1,0 +1,391 @@
+"""Make new tensors, with the keyword arguments that PyTorch's functions have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft._tensor import device as device_type
+
+ops = _core.ops
+
+
+def _finished(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    if device is not None:
+        device_type(device)  # raises for what is not the CPU
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def zeros(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of zeros.
+
+    Args:
+        size: the sizes, one by one or as a sequence.
+        dtype: the element type; the default one if not given.
+        device: only "cpu".
+        requires_grad: whether gradients are wanted.
+        ignored: `layout` and `pin_memory`, for PyTorch programs.
+    """
+    _check("zeros", ignored)
+    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+
+
+_HARMLESS = frozenset({"layout", "memory_format", "names", "pin_memory"})
+
+
+def _check(name: str, ignored: dict[str, Any]) -> None:
+    for key in ignored:
+        if key not in _HARMLESS:
+            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}.")
+
+
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of ones; arguments as for `zeros`."""
+    _check("ones", ignored)
+    return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
+
+
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor without setting its elements; arguments as for `zeros`."""
+    _check("empty", ignored)
+    return _finished(ops.empty(*size, dtype=dtype), device, requires_grad)
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of one value; the value gives the dtype if none is given."""
+    _check("full", ignored)
+    if isinstance(fill_value, Tensor):
+        dtype = fill_value.dtype if dtype is None else dtype
+        fill_value = fill_value.item()
+    return _finished(ops.full(size, fill_value, dtype=dtype), device, requires_grad)
+
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of zeros with the shape and dtype of another."""
+    _check("zeros_like", ignored)
+    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
+
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of ones with the shape and dtype of another."""
+    _check("ones_like", ignored)
+    return _finished(ops.ones_like(input, dtype=dtype), device, requires_grad)
+
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor like another without setting its elements."""
+    _check("empty_like", ignored)
+    return _finished(ops.empty_like(input, dtype=dtype), device, requires_grad)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a tensor of one value with the shape and dtype of another."""
+    _check("full_like", ignored)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return _finished(ops.full_like(input, value, dtype=dtype), device, requires_grad)
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make the numbers from `start` to before `end`; with one argument, from 0 to before it.
+
+    Args:
+        start: the first number.
+        end: where to stop.
+        step: the distance between numbers.
+        dtype: int64 if all numbers are integers, otherwise the default one.
+        device: only "cpu".
+        requires_grad: whether gradients are wanted.
+        ignored: `layout` and `pin_memory`, for PyTorch programs.
+    """
+    _check("arange", ignored)
+    start, end, step = _number(start), _number(end), _number(step)
+    return _finished(ops.arange(start, end, step, dtype=dtype), device, requires_grad)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
+    _check("linspace", ignored)
+    made = ops.linspace(_number(start), _number(end), steps, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make `steps` powers of `base`, their exponents equally far apart."""
+    _check("logspace", ignored)
+    made = ops.logspace(_number(start), _number(end), steps, base, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Make a matrix with ones on its diagonal and zeros elsewhere."""
+    _check("eye", ignored)
+    return _finished(ops.eye(n, m, dtype=dtype), device, requires_grad)
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any
+) -> Tensor:
+    """Make a tensor without dimensions; the default dtype if none is given."""
+    _check("scalar_tensor", ignored)
+    made = ops.full((), s, dtype=dtype or _core.get_default_dtype())
+    return _finished(made, device, requires_grad)
+
+
+def rand(
+    *size: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw from the uniform distribution over [0, 1)."""
+    _check("rand", ignored)
+    made = ops.rand(*size, generator=generator, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def randn(
+    *size: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw from the normal distribution with mean 0 and deviation 1."""
+    _check("randn", ignored)
+    made = ops.randn(*size, generator=generator, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw uniformly from [0, 1), with the shape and dtype of another tensor."""
+    _check("rand_like", ignored)
+    made = ops.rand(input.shape, generator=generator, dtype=dtype or input.dtype)
+    return _finished(made, device, requires_grad)
+
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw normally, with the shape and dtype of another tensor."""
+    _check("randn_like", ignored)
+    made = ops.randn(input.shape, generator=generator, dtype=dtype or input.dtype)
+    return _finished(made, device, requires_grad)
+
+
+def randint(
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw integers from `low` to before `high`, as `randint(high, size)` or `randint(low, high, size)`.
+
+    Args:
+        low: the least integer; 0 if only `high` is given.
+        high: where integers stop.
+        size: the sizes.
+        generator: the source of randomness.
+        dtype: int64 if not given.
+        device: only "cpu".
+        requires_grad: whether gradients are wanted.
+        ignored: `layout` and `pin_memory`, for PyTorch programs.
+    """
+    _check("randint", ignored)
+    if size is None:
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    made = ops.randint(low, high, size, generator=generator, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def randint_like(
+    input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, **options: Any
+) -> Tensor:
+    """Draw integers from `low` to before `high`, with the shape and dtype of another tensor."""
+    if high is None:
+        low, high = 0, low
+    return randint(low, high, input.shape, dtype=dtype or input.dtype, **options)
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Return the integers from 0 to before `n` in random order."""
+    _check("randperm", ignored)
+    made = ops.randperm(n, generator=generator, dtype=dtype)
+    return _finished(made, device, requires_grad)
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Draw from normal distributions.
+
+    Args:
+        mean: a number, or the mean of each element.
+        std: a number, or the deviation of each element.
+        size: the sizes, if mean and std are numbers.
+        generator: the source of randomness.
+        dtype: the element type.
+        device: only "cpu".
+        requires_grad: whether gradients are wanted.
+        ignored: `layout` and `pin_memory`, for PyTorch programs.
+    """
+    _check("normal", ignored)
+    if not isinstance(std, Tensor) and std < 0:
+        raise _core.ArgumentError(f"normal(): std must not be negative; std is {std}.")
+    if size is not None:
+        made = ops.randn(size, generator=generator, dtype=dtype) * std + mean
+    else:
+        made = ops.normal(mean, std, generator=generator)
+    return _finished(made, device, requires_grad)
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Draw counts from Poisson distributions with the given rates.
+
+    Args:
+        input: the rates.
+        generator: the source of randomness.
+    """
+    import numpy as np  # noqa: PLC0415 (NumPy has the algorithm; imports of weft stay light)
+
+    if bool(ops.any(ops.lt(input, 0))):
+        raise _core.ArgumentError("poisson(input): input must not be negative.")
+    # One number of Weft's stream seeds NumPy's, so that a seed still decides everything.
+    seed = int(ops.randint(0, 2**62, (), generator=generator))
+    counts = np.random.default_rng(seed).poisson(np.array(input.detach().to(_core.float64).tolist()))
+    return _core.tensor(counts.tolist(), input.dtype)

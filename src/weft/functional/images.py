@@ -1,0 +1,200 @@
+"""Windows and sizes of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.creation import arange
+
+ops = _core.ops
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    first, second = value
+    return int(first), int(second)
+
+
+def _window_count(length: int, kernel: int, dilation: int, padding: int, stride: int) -> int:
+    return (length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Lay the windows of images out as columns.
+
+    Args:
+        input: images (N, C, H, W) or one image (C, H, W).
+        kernel_size: height and width of a window.
+        dilation: distance between a window's elements.
+        padding: zeros around the image.
+        stride: steps between windows.
+
+    Returns:
+        A tensor (N, C * kernel height * kernel width, number of windows).
+    """
+    if input.ndim not in (3, 4):
+        raise _core.ShapeError(
+            f"unfold(): input must have 3 or 4 dimensions; input is {tuple(input.shape)}."
+        )
+    if input.ndim == 3:
+        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+    kernel, gap, edge, step = map(_pair, (kernel_size, dilation, padding, stride))
+    if edge != (0, 0):
+        input = ops.pad(input, [edge[1], edge[1], edge[0], edge[0]])
+    spans = [gap[i] * (kernel[i] - 1) + 1 for i in (0, 1)]
+    if spans[0] > input.shape[2] or spans[1] > input.shape[3]:
+        raise _core.ShapeError(
+            f"unfold(): the window must fit into the padded input; the window spans {tuple(spans)}, "
+            f"the padded input is {tuple(input.shape)}."
+        )
+    windows = ops.unfold(ops.unfold(input, 2, spans[0], step[0]), 3, spans[1], step[1])
+    if gap != (1, 1):
+        windows = windows[..., :: gap[0], :: gap[1]]
+    batch, channels, rows, columns = windows.shape[:4]
+    size = channels * kernel[0] * kernel[1]
+    return ops.permute(windows, [0, 1, 4, 5, 2, 3]).reshape(batch, size, rows * columns)
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Add up columns of windows to images, the way back of `unfold`.
+
+    Args:
+        input: columns (N, C * kernel height * kernel width, number of windows), or without N.
+        output_size: height and width of the images.
+        kernel_size: height and width of a window.
+        dilation: distance between a window's elements.
+        padding: zeros around the images, which are cut off.
+        stride: steps between windows.
+    """
+    if input.ndim == 2:
+        whole = fold(input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride)
+        return whole.squeeze(0)
+    size, kernel = _pair(output_size), _pair(kernel_size)
+    gap, edge, step = _pair(dilation), _pair(padding), _pair(stride)
+    counts = [_window_count(size[i], kernel[i], gap[i], edge[i], step[i]) for i in (0, 1)]
+    area = kernel[0] * kernel[1]
+    if input.ndim != 3 or input.shape[1] % area or input.shape[2] != counts[0] * counts[1]:
+        raise _core.ShapeError(
+            f"fold(): input must be (N, C * {area}, {counts[0] * counts[1]}) for these windows; "
+            f"input is {tuple(input.shape)}."
+        )
+    batch, channels = input.shape[0], input.shape[1] // area
+    height, width = size[0] + 2 * edge[0], size[1] + 2 * edge[1]
+    # The place of every element of every window, and one sum over all of them.
+    down = arange(kernel[0]).reshape(-1, 1) * gap[0] + arange(counts[0]) * step[0]
+    across = arange(kernel[1]).reshape(-1, 1) * gap[1] + arange(counts[1]) * step[1]
+    places = down.reshape(kernel[0], 1, -1, 1) * width + across.reshape(1, kernel[1], 1, -1)
+    flat = input.reshape(batch, channels, -1)
+    image = ops.index_add(flat.new_zeros((batch, channels, height * width)), 2, places.reshape(-1), flat)
+    image = image.reshape(batch, channels, height, width)
+    return image[:, :, edge[0] : height - edge[0], edge[1] : width - edge[1]]
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Turn channels into pixels: (..., C * r * r, H, W) becomes (..., C, H * r, W * r)."""
+    factor = upscale_factor
+    *batch, channels, height, width = input.shape
+    if channels % (factor * factor):
+        raise _core.ShapeError(
+            f"pixel_shuffle(): input's channels must be divisible by upscale_factor squared; input "
+            f"is {tuple(input.shape)}, upscale_factor is {factor}."
+        )
+    parts = input.reshape(-1, channels // factor**2, factor, factor, height, width)
+    mixed = ops.permute(parts, [0, 1, 4, 2, 5, 3])
+    return mixed.reshape(*batch, channels // factor**2, height * factor, width * factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Turn pixels into channels, the way back of `pixel_shuffle`."""
+    factor = downscale_factor
+    *batch, channels, height, width = input.shape
+    if height % factor or width % factor:
+        raise _core.ShapeError(
+            f"pixel_unshuffle(): input's last two sizes must be divisible by downscale_factor; "
+            f"input is {tuple(input.shape)}, downscale_factor is {factor}."
+        )
+    parts = input.reshape(-1, channels, height // factor, factor, width // factor, factor)
+    mixed = ops.permute(parts, [0, 1, 3, 5, 2, 4])
+    return mixed.reshape(*batch, channels * factor**2, height // factor, width // factor)
+
+
+_LINEAR = {"linear": 1, "bilinear": 2}
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Resize the dimensions after the first two.
+
+    Args:
+        input: a tensor (N, C, ...).
+        size: the new sizes, or
+        scale_factor: how many times larger they are.
+        mode: "nearest", "nearest-exact", "linear" (one dimension) or "bilinear" (two).
+        align_corners: for the linear modes: whether the corner elements stay where they are.
+    """
+    count = input.ndim - 2
+    if mode not in ("nearest", "nearest-exact", *_LINEAR):
+        raise _core.UnsupportedError(
+            f"interpolate(): mode must be 'nearest', 'nearest-exact', 'linear' or 'bilinear', not "
+            f"{mode!r}."
+        )
+    if count < 1 or _LINEAR.get(mode, count) != count:
+        raise _core.ShapeError(
+            f"interpolate(): mode {mode!r} does not fit the dimensions of input; input is "
+            f"{tuple(input.shape)}."
+        )
+    if (size is None) == (scale_factor is None):
+        raise _core.ArgumentError("interpolate(): exactly one of size and scale_factor must be given.")
+    if size is None:
+        several = isinstance(scale_factor, list | tuple)
+        scales = [float(s) for s in scale_factor] if several else [float(scale_factor)] * count
+        sizes = [int(length * s) for length, s in zip(input.shape[2:], scales, strict=True)]
+        steps = [1 / s for s in scales]
+    else:
+        sizes = list(size) if isinstance(size, list | tuple) else [int(size)] * count
+        steps = [length / new for length, new in zip(input.shape[2:], sizes, strict=True)]
+    for i, (new, step) in enumerate(zip(sizes, steps, strict=True)):
+        if mode in _LINEAR:
+            input = _resize_linear(input, 2 + i, new, step, bool(align_corners))
+        else:
+            shift = 0.5 if mode == "nearest-exact" else 0.0
+            last = input.shape[2 + i] - 1
+            index = [min(int((j + shift) * step), last) for j in range(new)]
+            input = ops.index_select(input, 2 + i, _core.tensor(index, _core.int64))
+    return input
+
+
+def _resize_linear(input: Tensor, dim: int, new: int, step: float, align_corners: bool) -> Tensor:
+    """Resize one dimension by mixing neighbours."""
+    length = input.shape[dim]
+    if align_corners:
+        step = (length - 1) / (new - 1) if new > 1 else 0.0
+        places = [step * j for j in range(new)]
+    else:
+        places = [max(step * (j + 0.5) - 0.5, 0.0) for j in range(new)]
+    lower = [min(int(place), length - 1) for place in places]
+    upper = [min(index + 1, length - 1) for index in lower]
+    shares = [place - index for place, index in zip(places, lower, strict=True)]
+    shape = [1] * input.ndim
+    shape[dim] = new
+    weight = _core.tensor(shares, _core.float64).to(input.dtype).reshape(shape)
+    before = ops.index_select(input, dim, _core.tensor(lower, _core.int64))
+    after = ops.index_select(input, dim, _core.tensor(upper, _core.int64))
+    return before * (1 - weight) + after * weight

@@ -1,0 +1,212 @@
+"""Join tensors, and cut them in PyTorch's ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, cast
+
+from weft import _core
+from weft._core import Tensor
+from weft._tensor import Size
+
+ops = _core.ops
+
+
+def _listed(tensors: Any) -> list[Tensor]:
+    """Take tensors as separate arguments or as one list."""
+    if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
+        tensors = cast("Any", tensors[0])
+    return list(tensors)
+
+
+def _each(tensors: Any, function: Any) -> Any:
+    """Apply a function to one tensor, or to each of several."""
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return function(tensors[0])
+    return tuple(function(tensor) for tensor in _listed(tensors))
+
+
+def _at_least_1d(tensor: Tensor) -> Tensor:
+    return tensor.reshape(1) if tensor.ndim == 0 else tensor
+
+
+def _at_least_2d(tensor: Tensor) -> Tensor:
+    if tensor.ndim == 0:
+        return tensor.reshape(1, 1)
+    return tensor.unsqueeze(0) if tensor.ndim == 1 else tensor
+
+
+def _at_least_3d(tensor: Tensor) -> Tensor:
+    if tensor.ndim == 0:
+        return tensor.reshape(1, 1, 1)
+    if tensor.ndim == 1:
+        return tensor.unsqueeze(0).unsqueeze(-1)
+    return tensor.unsqueeze(-1) if tensor.ndim == 2 else tensor
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Give tensors without dimensions one of size 1."""
+    return _each(tensors, _at_least_1d)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Give tensors with fewer than 2 dimensions new ones of size 1 in front."""
+    return _each(tensors, _at_least_2d)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Give tensors with fewer than 3 dimensions new ones of size 1."""
+    return _each(tensors, _at_least_3d)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Join along the second dimension; vectors along the first."""
+    parts = [_at_least_1d(tensor) for tensor in tensors]
+    return ops.cat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Join along the first dimension; vectors become rows."""
+    return ops.cat([_at_least_2d(tensor) for tensor in tensors], 0)
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Join along the third dimension."""
+    return ops.cat([_at_least_3d(tensor) for tensor in tensors], 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Join along the second dimension; vectors become columns."""
+    parts = [tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors]
+    return ops.cat(parts, 1)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Expand tensors to their common shape, without copies."""
+    several = _listed(tensors)
+    shape = broadcast_shapes(*(tensor.shape for tensor in several))
+    return tuple(tensor.expand(shape) for tensor in several)
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """Return the common shape that tensors of these shapes are broadcast to."""
+    several = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    rank = max((len(shape) for shape in several), default=0)
+    result = [1] * rank
+    for shape in several:
+        for i, size in enumerate(reversed(shape), 1):
+            if size not in (1, result[-i]):
+                if result[-i] != 1:
+                    raise _core.ShapeError(
+                        f"broadcast_shapes(): the shapes do not fit together; they are "
+                        f"{', '.join(str(s) for s in several)}."
+                    )
+                result[-i] = size
+    return Size(result)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Make grids of coordinates from vectors.
+
+    Args:
+        tensors: one vector for each dimension.
+        indexing: "ij" for matrices, "xy" to swap the first two dimensions.
+    """
+    several = [_at_least_1d(tensor) for tensor in _listed(tensors)]
+    if indexing not in ("ij", "xy"):
+        raise _core.ArgumentError(f"meshgrid(): indexing must be 'ij' or 'xy', not {indexing!r}.")
+    swap = indexing == "xy" and len(several) > 1
+    if swap:
+        several[:2] = several[1::-1]
+    sizes = [tensor.numel() for tensor in several]
+    grids: list[Tensor] = []
+    for i, tensor in enumerate(several):
+        shape = [1] * len(several)
+        shape[i] = sizes[i]
+        grids.append(tensor.reshape(shape).expand(sizes))
+    if swap:
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Return all combinations of elements, one from each vector."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return ops.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Put matrices along the diagonal of a larger one."""
+    blocks = [_at_least_2d(tensor) for tensor in tensors]
+    width = sum(block.shape[1] for block in blocks)
+    rows: list[Tensor] = []
+    start = 0
+    for block in blocks:
+        after = width - start - block.shape[1]
+        rows.append(ops.pad(block, [start, after]))
+        start += block.shape[1]
+    return ops.cat(rows, 0)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Return all choices of `r` elements of a vector, in order."""
+    count = input.numel()
+    chosen = [
+        choice
+        for choice in product(range(count), repeat=r)
+        if all(a < b or (with_replacement and a == b) for a, b in zip(choice, choice[1:], strict=False))
+    ]
+    index = _core.tensor([place for choice in chosen for place in choice], _core.int64)
+    return ops.index_select(input, 0, index).reshape(len(chosen), r)
+
+
+def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut into views of one size, or of the given sizes.
+
+    Args:
+        input: the tensor.
+        split_size_or_sections: the size of each part (the last may be smaller), or all sizes.
+        dim: the dimension that is cut.
+    """
+    if isinstance(split_size_or_sections, int):
+        return ops.split(input, split_size_or_sections, dim)
+    return ops.split_with_sizes(input, list(split_size_or_sections), dim)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut into a number of parts whose sizes differ by at most one, or at the given indices."""
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    size = input.shape[dim]
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise _core.ArgumentError(
+                f"tensor_split(): indices_or_sections must be positive; it is {count}."
+            )
+        base, more = divmod(size, count)
+        cuts = [i * base + min(i, more) for i in range(1, count)]
+    else:
+        cuts = list(indices_or_sections)
+    starts, ends = [0, *cuts], [*cuts, size]
+    return tuple(
+        ops.slice(input, dim, start, max(start, end) if end >= 0 else end)
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Cut along the second dimension; vectors along the first."""
+    return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Cut along the first dimension."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Cut along the third dimension."""
+    return tensor_split(input, indices_or_sections, 2)

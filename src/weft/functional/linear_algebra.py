@@ -1,0 +1,324 @@
+"""Products, norms and distances that are made of other ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+
+ops = _core.ops
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Multiply tensors and sum the products over the indices that the result does not have.
+
+    Args:
+        equation: letters for each tensor's dimensions, such as "bij,bjk->bik"; "..." stands for
+            dimensions that are broadcast. Without "->" the result has the letters that appear once,
+            in alphabetical order.
+        operands: the tensors, one by one or as a list. Numbers instead of letters are given as
+            `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+
+    Example:
+        >>> import weft
+        >>> weft.einsum("ij,j->i", weft.ones(2, 3), weft.ones(3))
+        tensor([3., 3.])
+    """
+    if not isinstance(equation, str):
+        arguments = (equation, *operands)
+        count = len(arguments) // 2
+        equation = ",".join(_letters(arguments[2 * i + 1]) for i in range(count))
+        if len(arguments) % 2:
+            equation += f"->{_letters(arguments[-1])}"
+        operands = arguments[0 : 2 * count : 2]
+    elif len(operands) == 1 and not isinstance(operands[0], Tensor):
+        operands = tuple(operands[0])
+    return ops.einsum(equation, list(operands))
+
+
+def _letters(numbers: Any) -> str:
+    return "".join("..." if number is Ellipsis else _LETTERS[number] for number in numbers)
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sum the products along the last dimensions of two tensors."""
+    if input.ndim == 0 or other.ndim == 0:
+        return ops.mul(input, other)
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """Return the dot product of two vectors."""
+    return ops.dot(input, other)
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Multiply two tensors and sum over pairs of their dimensions.
+
+    Args:
+        a: the left tensor.
+        b: the right tensor.
+        dims: how many of the last dimensions of `a` meet the first of `b`, or two lists of
+            dimensions.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0 or dims > min(a.ndim, b.ndim):
+            raise _core.ArgumentError(
+                f"tensordot(): dims must be between 0 and the tensors' dimensions; dims is {dims}, "
+                f"a is {tuple(a.shape)}, b is {tuple(b.shape)}."
+            )
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left = [dim % a.ndim for dim in dims[0]]
+        right = [dim % b.ndim for dim in dims[1]]
+    sizes = [a.shape[dim] for dim in left]
+    if sizes != [b.shape[dim] for dim in right]:
+        raise _core.ShapeError(
+            f"tensordot(): the dimensions that are summed over must have equal sizes; a is "
+            f"{tuple(a.shape)}, b is {tuple(b.shape)}, dims is {(left, right)}."
+        )
+    rest_left = [dim for dim in range(a.ndim) if dim not in left]
+    rest_right = [dim for dim in range(b.ndim) if dim not in right]
+    shape = [a.shape[dim] for dim in rest_left] + [b.shape[dim] for dim in rest_right]
+    inner = math.prod(sizes)
+    rows = math.prod(a.shape[dim] for dim in rest_left)
+    columns = math.prod(b.shape[dim] for dim in rest_right)
+    matrix = ops.permute(a, rest_left + left).reshape(rows, inner)
+    other = ops.permute(b, right + rest_right).reshape(inner, columns)
+    return ops.mm(matrix, other).reshape(shape)
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Return the Kronecker product: `other`, scaled by each element of `input`."""
+    rank = max(input.ndim, other.ndim)
+    left = [1] * (rank - input.ndim) + list(input.shape)
+    right = [1] * (rank - other.ndim) + list(other.shape)
+    wide_left = input.reshape([size for length in left for size in (length, 1)])
+    wide_right = other.reshape([size for length in right for size in (1, length)])
+    return (wide_left * wide_right).reshape([x * y for x, y in zip(left, right, strict=True)])
+
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """Multiply a chain of matrices in the order that needs the fewest multiplications.
+
+    The first and the last may be vectors.
+    """
+    if len(tensors) < 2:
+        raise _core.ArgumentError(
+            f"multi_dot(): there must be at least 2 tensors; there are {len(tensors)}."
+        )
+    matrices = list(tensors)
+    first_is_vector, last_is_vector = matrices[0].ndim == 1, matrices[-1].ndim == 1
+    if first_is_vector:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if last_is_vector:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    sizes = [matrix.shape[0] for matrix in matrices] + [matrices[-1].shape[1]]
+    count = len(matrices)
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for span in range(1, count):
+        for i in range(count - span):
+            j = i + span
+            options = [
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            cost[i][j], cut[i][j] = min(options)
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return matrices[i]
+        return ops.mm(product(i, cut[i][j]), product(cut[i][j] + 1, j))
+
+    result = product(0, count - 1)
+    if first_is_vector:
+        result = result.squeeze(0)
+    return result.squeeze(-1) if last_is_vector else result
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """Return the cross product of vectors with 3 elements along a dimension."""
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise _core.ShapeError(
+            f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, other is "
+            f"{tuple(other.shape)}, dim is {dim}."
+        )
+    return ops.roll(input, [-1], [dim]) * ops.roll(other, [1], [dim]) - ops.roll(
+        input, [1], [dim]
+    ) * ops.roll(other, [-1], [dim])
+
+
+def bilinear(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """Return `input1 @ weight[k] @ input2 + bias[k]` for each k, over the last dimensions."""
+    # (..., i) x (k, i, j) x (..., j): first contract i, then sum over j.
+    middle = tensordot(input1, weight, ([input1.ndim - 1], [1]))
+    result = ops.sum(middle * input2.unsqueeze(-2), [-1])
+    return result if bias is None else result + bias
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Mix values by how well their keys fit the queries.
+
+    Args:
+        query: (..., queries, features).
+        key: (..., keys, features).
+        value: (..., keys, value features).
+        attn_mask: booleans (True takes part) or numbers that are added to the scores.
+        dropout_p: the probability of dropping a weight.
+        is_causal: whether a query sees only the keys up to its own place.
+        scale: the factor of the scores; one over the root of the features if not given.
+        enable_gqa: whether several query heads share a key head.
+    """
+    if is_causal and attn_mask is not None:
+        raise _core.ArgumentError(
+            "scaled_dot_product_attention(): attn_mask must be None when is_causal is True."
+        )
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key = ops.repeat_interleave(key, groups, -3)
+        value = ops.repeat_interleave(value, groups, -3)
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = ops.matmul(query * factor, ops.transpose(key, -2, -1))
+    if is_causal:
+        ones = ops.ones_like(scores.detach())
+        scores = ops.masked_fill(scores, ops.tril(ones) == 0, -math.inf)
+    elif attn_mask is not None:
+        if attn_mask.dtype == _core.bool:
+            scores = ops.masked_fill(scores, ops.logical_not(attn_mask), -math.inf)
+        else:
+            scores = scores + attn_mask
+    weights = ops.softmax(scores, -1)
+    if dropout_p:
+        weights = ops.dropout(weights, dropout_p)
+    return ops.matmul(weights, value)
+
+
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """Return the norm of a tensor's elements.
+
+    Args:
+        input: the tensor.
+        p: which norm; "fro" is the norm of order 2.
+        dim: the dimensions; all of them if not given.
+        keepdim: whether they stay with size one.
+        dtype: convert to this first.
+    """
+    if p is None or p == "fro":
+        p = 2.0
+    elif isinstance(p, str):
+        raise _core.UnsupportedError(f"norm(): p must be a number or 'fro', not {p!r}.")
+    return ops.vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+def matrix_norm(
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False
+) -> Tensor:
+    """Return the norm of matrices.
+
+    Args:
+        input: the tensor.
+        ord: "fro", 1, -1, inf or -inf.
+        dim: the dimensions of the matrices.
+        keepdim: whether they stay with size one.
+    """
+    if ord == "fro":
+        return ops.vector_norm(input, 2.0, dim, keepdim)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise _core.UnsupportedError(
+            f"matrix_norm(): ord must be 'fro', 1, -1, inf or -inf, not {ord!r}."
+        )
+    rows, columns = (axis % input.ndim for axis in dim)
+    summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = ops.sum(ops.abs(input), [summed], True)
+    extreme = ops.amax if ord > 0 else ops.amin
+    result = extreme(sums, [chosen], True)
+    return result if keepdim else ops.squeeze(result, [rows, columns])
+
+
+def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Return the norm of vectors or matrices.
+
+    Args:
+        input: the tensor.
+        ord: which norm; the one of order 2 over all elements if not given.
+        dim: one dimension for vectors, two for matrices; all if not given.
+        keepdim: whether they stay with size one.
+    """
+    if ord is None:
+        return ops.vector_norm(input, 2.0, dim, keepdim)
+    if dim is None and input.ndim == 2:
+        return matrix_norm(input, ord, (0, 1), keepdim)
+    if dim is not None and not isinstance(dim, int) and len(dim) == 2:
+        return matrix_norm(input, ord, dim, keepdim)
+    return ops.vector_norm(input, ord, dim, keepdim)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """Divide vectors along a dimension by their norm, or by `eps` if that is larger."""
+    return input / ops.clamp(ops.vector_norm(input, p, dim, True), eps)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2.0) -> Tensor:
+    """Return the norm of the difference of two tensors."""
+    return ops.vector_norm(input - other, p)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """Return the norms of differences along the last dimension, `eps` added to each element."""
+    return ops.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Return the cosine of the angle between vectors along a dimension.
+
+    Args:
+        x1: vectors.
+        x2: vectors.
+        dim: where they lie.
+        eps: the least length.
+    """
+    left = x1 / ops.clamp(ops.vector_norm(x1, 2.0, dim, True), eps)
+    right = x2 / ops.clamp(ops.vector_norm(x2, 2.0, dim, True), eps)
+    return ops.sum(left * right, [dim])
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "") -> Tensor:
+    """Return the distances of each row of `x1` from each row of `x2`.
+
+    Args:
+        x1: (..., P, M).
+        x2: (..., R, M).
+        p: the norm.
+        compute_mode: accepted for PyTorch programs; distances are always computed directly.
+    """
+    del compute_mode
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise _core.ShapeError(
+            f"cdist(): x1 and x2 must have 2 or more dimensions and equal last sizes; x1 is "
+            f"{tuple(x1.shape)}, x2 is {tuple(x2.shape)}."
+        )
+    return ops.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)

@@ -1,0 +1,308 @@
+"""Losses that are made of other ops; those of classes are ops of the table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.linear_algebra import pairwise_distance
+
+ops = _core.ops
+
+
+def _reduced(name: str, values: Tensor, reduction: str) -> Tensor:
+    """Return the mean, the sum or all of the values."""
+    if reduction == "mean":
+        return ops.mean(values)
+    if reduction == "sum":
+        return ops.sum(values)
+    if reduction == "none":
+        return values
+    raise _core.ArgumentError(
+        f"{name}(): reduction must be 'mean', 'sum' or 'none', not {reduction!r}."
+    )
+
+
+def _compared(name: str, function: Any, input: Tensor, target: Tensor, *more: Any) -> Tensor:
+    """Apply an element-wise function; errors of shapes name the loss."""
+    try:
+        return function(input, target, *more)
+    except _core.ShapeError:
+        raise _core.ShapeError(
+            f"{name}(input, target): the shapes must fit together; input is {tuple(input.shape)}, "
+            f"target is {tuple(target.shape)}."
+        ) from None
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the squared differences.
+
+    Args:
+        input: the predictions.
+        target: the values.
+        reduction: "mean", "sum" or "none".
+    """
+    gap = _compared("mse_loss", ops.sub, input, target)
+    return _reduced("mse_loss", ops.square(gap), reduction)
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the absolute differences; arguments as for `mse_loss`."""
+    gap = _compared("l1_loss", ops.sub, input, target)
+    return _reduced("l1_loss", ops.abs(gap), reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
+) -> Tensor:
+    """Return absolute differences that are squared below `beta`.
+
+    Args:
+        input: the predictions.
+        target: the values.
+        reduction: "mean", "sum" or "none".
+        beta: where the square ends.
+    """
+    if beta < 0:
+        raise _core.ArgumentError(f"smooth_l1_loss(): beta must not be negative; beta is {beta}.")
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    values = _compared("smooth_l1_loss", ops.smooth_l1_elements, input, target, beta)
+    return _reduced("smooth_l1_loss", values, reduction)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
+    """Return half the squared differences below `delta`, and a straight line beyond.
+
+    Args:
+        input: the predictions.
+        target: the values.
+        reduction: "mean", "sum" or "none".
+        delta: where the square ends.
+    """
+    if delta <= 0:
+        raise _core.ArgumentError(f"huber_loss(): delta must be positive; delta is {delta}.")
+    values = _compared("huber_loss", ops.huber_elements, input, target, delta)
+    return _reduced("huber_loss", values, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """Return the cross-entropy of probabilities with targets between 0 and 1.
+
+    Logarithms are at least -100, so that a sure but wrong prediction has a finite loss.
+
+    Args:
+        input: probabilities.
+        target: targets of the same shape.
+        weight: a factor for each element.
+        reduction: "mean", "sum" or "none".
+    """
+    if tuple(input.shape) != tuple(target.shape):
+        raise _core.ShapeError(
+            f"binary_cross_entropy(input, target): the shapes must be equal; input is "
+            f"{tuple(input.shape)}, target is {tuple(target.shape)}."
+        )
+    values = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
+    if weight is not None:
+        values = values * weight
+    return _reduced("binary_cross_entropy", values, reduction)
+
+
+def _bounded_log(input: Tensor) -> Tensor:
+    """Return the logarithm, at least -100; below that there is no gradient instead of NaN."""
+    large_enough = ops.gt(input.detach(), math.exp(-100))
+    return ops.where(large_enough, ops.log(ops.where(large_enough, input, 1.0)), -100.0)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Return the cross-entropy of scores before the sigmoid with targets between 0 and 1.
+
+    Args:
+        input: scores.
+        target: targets of the same shape.
+        weight: a factor for each element.
+        reduction: "mean", "sum" or "none".
+        pos_weight: a factor for the positive part of each class.
+    """
+    if tuple(input.shape) != tuple(target.shape):
+        raise _core.ShapeError(
+            f"binary_cross_entropy_with_logits(input, target): the shapes must be equal; input is "
+            f"{tuple(input.shape)}, target is {tuple(target.shape)}."
+        )
+    logs = ops.logsigmoid(input)
+    if pos_weight is not None:
+        logs = logs * ((pos_weight - 1) * target + 1)
+    values = (1 - target) * input - logs
+    if weight is not None:
+        values = values * weight
+    return _reduced("binary_cross_entropy_with_logits", values, reduction)
+
+
+def kl_div(
+    input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """Return how far log-probabilities are from a target distribution.
+
+    Args:
+        input: log-probabilities.
+        target: probabilities, or their logarithms.
+        reduction: "batchmean" (the sum over the batch's size), "mean", "sum" or "none".
+        log_target: whether the target is logarithms.
+    """
+    if log_target:
+        values = ops.exp(target) * (target - input)
+    else:
+        values = ops.xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return ops.sum(values) / input.shape[0]
+    return _reduced("kl_div", values, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative log-likelihood of targets under normal distributions.
+
+    Args:
+        input: the means.
+        target: the values.
+        var: the variances, or one for all.
+        full: whether to add the constant term.
+        eps: the least variance; smaller ones count as this, but keep their gradient.
+        reduction: "mean", "sum" or "none".
+    """
+    if not isinstance(var, Tensor):
+        var = ops.full_like(input, var)
+    if bool(ops.any(ops.lt(var, 0))):
+        raise _core.ArgumentError("gaussian_nll_loss(): var must not be negative.")
+    if var.shape != input.shape and tuple(var.shape) == tuple(input.shape[:-1]):
+        var = var.unsqueeze(-1)
+    with_floor = var + ops.relu(eps - var.detach())
+    values = 0.5 * (ops.log(with_floor) + ops.square(input - target) / with_floor)
+    if full:
+        values = values + 0.5 * math.log(2 * math.pi)
+    return _reduced("gaussian_nll_loss", values, reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative log-likelihood of counts under Poisson distributions.
+
+    Args:
+        input: the rates, or their logarithms.
+        target: the counts.
+        log_input: whether the input is logarithms.
+        full: whether to add Stirling's approximation of the constant term.
+        eps: added to rates before the logarithm.
+        reduction: "mean", "sum" or "none".
+    """
+    if log_input:
+        values = ops.exp(input) - target * input
+    else:
+        values = input - target * ops.log(input + eps)
+    if full:
+        stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
+        values = values + ops.masked_fill(stirling, target <= 1, 0.0)
+    return _reduced("poisson_nll_loss", values, reduction)
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """Return log(1 + exp(-target * input)) for targets of 1 and -1."""
+    return _reduced("soft_margin_loss", ops.softplus(-target * input), reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
+) -> Tensor:
+    """Return the input where the target is 1, and what it lacks to the margin elsewhere."""
+    values = ops.where(target == 1, input, ops.relu(margin - input))
+    return _reduced("hinge_embedding_loss", values, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """Return what the better of two inputs lacks to a lead of `margin`.
+
+    Args:
+        input1: scores.
+        input2: scores.
+        target: 1 where the first should be larger, -1 where the second should.
+        margin: the lead that is enough.
+        reduction: "mean", "sum" or "none".
+    """
+    values = ops.relu(-target * (input1 - input2) + margin)
+    return _reduced("margin_ranking_loss", values, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """Return how far pairs of vectors are from parallel (target 1) or from apart (target -1).
+
+    Args:
+        input1: vectors along the last dimension.
+        input2: vectors along the last dimension.
+        target: 1 or -1 for each pair.
+        margin: the cosine that is apart enough.
+        reduction: "mean", "sum" or "none".
+    """
+    tiny = 1e-12  # keeps the lengths of zero vectors differentiable
+    lengths = (ops.sum(input1 * input1, [-1]) + tiny) * (ops.sum(input2 * input2, [-1]) + tiny)
+    cosine = ops.sum(input1 * input2, [-1]) / ops.sqrt(lengths)
+    values = ops.where(target == 1, 1 - cosine, ops.relu(cosine - margin))
+    return _reduced("cosine_embedding_loss", values, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return what the negative example lacks to be farther away than the positive one by a margin.
+
+    Args:
+        anchor: vectors along the last dimension.
+        positive: vectors that should be near.
+        negative: vectors that should be far.
+        margin: by how much farther.
+        p: the norm of distances.
+        eps: added to differences.
+        swap: whether the distance of the two examples may stand in.
+        reduction: "mean", "sum" or "none".
+    """
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return _reduced("triplet_margin_loss", ops.relu(near - far + margin), reduction)
+

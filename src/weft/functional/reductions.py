@@ -1,0 +1,237 @@
+"""Reductions with PyTorch's overloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional import return_types
+
+ops = _core.ops
+
+
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A001
+    """Return the largest element, the largest ones along a dimension, or the larger of two.
+
+    Args:
+        input: the tensor.
+        dim: a dimension, for values and indices along it; or a tensor to compare with.
+        keepdim: whether the dimension stays with size one.
+        other: a tensor to compare with.
+    """
+    if other is not None or isinstance(dim, Tensor):
+        return ops.maximum(input, dim if other is None else other)
+    if dim is None:
+        return ops.max_all(input)
+    return return_types.max._make(ops.max_dim(input, dim, keepdim))
+
+
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A001
+    """Return the smallest element, the smallest ones along a dimension, or the smaller of two.
+
+    Args:
+        input: the tensor.
+        dim: a dimension, for values and indices along it; or a tensor to compare with.
+        keepdim: whether the dimension stays with size one.
+        other: a tensor to compare with.
+    """
+    if other is not None or isinstance(dim, Tensor):
+        return ops.minimum(input, dim if other is None else other)
+    if dim is None:
+        return ops.min_all(input)
+    return return_types.min._make(ops.min_dim(input, dim, keepdim))
+
+
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Return the smallest and the largest element, of all or along a dimension."""
+    return return_types.aminmax(ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim))
+
+
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Return the middle element (the lower of two), of all or along a dimension with its index."""
+    if dim is None:
+        return ops.median_all(input)
+    return return_types.median._make(ops.median_dim(input, dim, keepdim))
+
+
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """Return the most frequent element along a dimension (the smallest of several), and an index.
+
+    Args:
+        input: the tensor.
+        dim: the dimension.
+        keepdim: whether the dimension stays with size one.
+    """
+    if input.ndim == 0:
+        return return_types.mode(input.clone(), ops.zeros((), dtype=_core.int64))
+    ordered, places = ops.sort(input, dim, False, True)
+    same = ops.eq(ordered.unsqueeze(dim if dim < 0 else dim + 1), ordered.unsqueeze(_before(dim)))
+    # For each sorted element, how many are equal to it; the first of the most frequent wins.
+    counts = ops.sum(same, [_before(dim)])
+    first = ops.argmax(counts, dim, True)
+    most = ops.amax(counts, dim, True)
+    values = ops.gather(ordered, dim, first)
+    indices = ops.gather(places, dim, first + most - 1)
+    if not keepdim:
+        values, indices = ops.squeeze(values, dim), ops.squeeze(indices, dim)
+    return return_types.mode(values, indices)
+
+
+def _before(dim: int) -> int:
+    """Return where to insert a dimension so that it stands before `dim`."""
+    return dim - 1 if dim < 0 else dim
+
+
+def cummax(input: Tensor, dim: int) -> Any:
+    """Return the largest elements so far along a dimension, and where they are."""
+    return return_types.cummax._make(ops.cummax(input, dim))
+
+
+def cummin(input: Tensor, dim: int) -> Any:
+    """Return the smallest elements so far along a dimension, and where they are."""
+    return return_types.cummin._make(ops.cummin(input, dim))
+
+
+def _variance(function: Any, args: tuple[Any, ...], keepdim: bool) -> Any:
+    """Call a variance op with PyTorch's old and new spellings of its arguments."""
+    input, dim, unbiased, correction = args
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    return function(input, dim, correction=correction, keepdim=keepdim)
+
+
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """Return the variance, of all elements or along dimensions.
+
+    Args:
+        input: the tensor.
+        dim: the dimensions; all of them if not given.
+        unbiased: whether to divide by one less than the count (unless `correction` is given).
+        keepdim: whether the dimensions stay with size one.
+        correction: what the count is reduced by; 1 if not given.
+    """
+    return _variance(ops.var, (input, dim, unbiased, correction), keepdim)
+
+
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """Return the standard deviation; arguments as for `var`."""
+    return _variance(ops.std, (input, dim, unbiased, correction), keepdim)
+
+
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the variance and the mean; arguments as for `var`."""
+    return _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
+
+
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the standard deviation and the mean; arguments as for `var`."""
+    variance, mean = _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
+    return ops.sqrt(variance), mean
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Return the mean of the elements that are not NaN."""
+    present = ops.logical_not(ops.isnan(input.detach()))
+    return ops.nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
+
+
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Return the differences of neighbours along a dimension, `n` times.
+
+    Args:
+        input: the tensor.
+        n: how often.
+        dim: the dimension.
+        prepend: what stands before the first element.
+        append: what stands after the last element.
+    """
+    parts = [part for part in (prepend, input, append) if part is not None]
+    result = input if len(parts) == 1 else ops.cat(parts, dim)
+    for _ in range(n):
+        after, before = ops.slice(result, dim, 1), ops.slice(result, dim, 0, -1)
+        result = ops.ne(after, before) if result.dtype is _core.bool else ops.sub(after, before)
+    return result
+
+
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise _core.ShapeError(
+            f"trace(input): input must have 2 dimensions; input is {tuple(input.shape)}."
+        )
+    return ops.sum(ops.diagonal(input))
+
+
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    """Return values below which given shares of the elements lie.
+
+    Args:
+        input: the tensor.
+        q: a share between 0 and 1, or a vector of them (which becomes the first dimension).
+        dim: the dimension; all elements if not given.
+        keepdim: whether the dimension stays with size one.
+        interpolation: between two elements: "linear", "lower", "higher", "nearest" or "midpoint".
+    """
+    single = not isinstance(q, Tensor) or q.ndim == 0
+    shares = [float(q)] if single else [float(share) for share in q.tolist()]
+    if any(not 0.0 <= share <= 1.0 for share in shares):
+        raise _core.ArgumentError(f"quantile(): q must be between 0 and 1; q is {shares}.")
+    whole, rank = dim is None, input.ndim
+    flat = input.reshape(-1) if dim is None else ops.movedim(input, dim, -1)
+    ordered = ops.sort(flat, -1)[0]
+    results: list[Tensor] = []
+    for share in shares:
+        place = share * (ordered.shape[-1] - 1)
+        low = int(place)
+        high = low + 1 if place > low else low
+        if interpolation == "nearest":
+            results.append(ops.select(ordered, -1, round(place)))
+            continue
+        weights = {"linear": place - low, "lower": 0.0, "higher": 1.0, "midpoint": 0.5}
+        if interpolation not in weights:
+            raise _core.ArgumentError(f"quantile(): interpolation {interpolation!r} is not known.")
+        lower, upper = ops.select(ordered, -1, low), ops.select(ordered, -1, high)
+        results.append(ops.lerp(lower, upper, weights[interpolation]))
+    if keepdim:
+        shape = (1,) * rank if whole else None
+        results = [r.reshape(shape) if shape is not None else r.unsqueeze(dim) for r in results]
+    return results[0] if single else ops.stack(results, 0)

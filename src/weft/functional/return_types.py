@@ -1,0 +1,32 @@
+"""Named tuples for functions with several results."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+
+def _represent(self: Any) -> str:
+    lines = [f"{name}={getattr(self, name)!r}" for name in self._fields]
+    return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(lines) + ")"
+
+
+def _made(name: str, *fields: str) -> Any:
+    kind = namedtuple(name, fields)  # noqa: PYI024 (its name comes from a variable)
+    kind.__repr__ = _represent
+    kind.__doc__ = f"What `{name}` returns: {' and '.join(fields)}."
+    kind.__module__ = __name__
+    return kind
+
+
+max = _made("max", "values", "indices")  # noqa: A001
+min = _made("min", "values", "indices")  # noqa: A001
+median = _made("median", "values", "indices")
+nanmedian = _made("nanmedian", "values", "indices")
+mode = _made("mode", "values", "indices")
+sort = _made("sort", "values", "indices")
+topk = _made("topk", "values", "indices")
+kthvalue = _made("kthvalue", "values", "indices")
+cummax = _made("cummax", "values", "indices")
+cummin = _made("cummin", "values", "indices")
+aminmax = _made("aminmax", "min", "max")

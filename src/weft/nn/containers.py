@@ -1,0 +1,369 @@
+"""Modules that hold other modules or parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from operator import index as as_index
+from typing import Any, cast, overload
+
+from weft._core import Tensor
+from weft.nn.module import Module, _block, _indented
+from weft.nn.parameter import Parameter
+
+
+def _position(length: int, position: Any, kind: str) -> int:
+    """Check an index into a container and make it count from the front."""
+    wanted = as_index(position)
+    if not -length <= wanted < length:
+        raise IndexError(f"index {wanted} is out of range for a {kind} of {length}.")
+    return wanted % length
+
+
+class _Numbered(Module):
+    """Children that are named 0, 1, 2 ..."""
+
+    def _items(self) -> list[Module]:
+        return [self.__dict__[name] for name in self._module_names]
+
+    def _replace(self, items: Iterable[Any]) -> None:
+        new = list(items)
+        for name in list(self._module_names):
+            del self._modules[name]
+        for i, item in enumerate(new):
+            self.add_module(str(i), item)
+
+    def __len__(self) -> int:
+        return len(self._module_names)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._items())
+
+    def _name_at(self, position: Any) -> str:
+        place = _position(len(self), position, type(self).__name__)
+        return list(self._module_names)[place]
+
+    def __setitem__(self, position: int, module: Module) -> None:
+        setattr(self, self._name_at(position), module)
+
+    def __delitem__(self, position: int | slice) -> None:
+        items = self._items()
+        if not isinstance(position, slice):
+            position = _position(len(items), position, type(self).__name__)
+        del items[position]
+        self._replace(items)
+
+    def append(self, module: Module) -> Any:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add several modules at the end."""
+        if not isinstance(cast("Any", modules), Iterable):
+            raise TypeError(f"extend(): modules must be iterable, not a {type(modules).__name__}.")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Add a module before the given position."""
+        items = self._items()
+        if not -len(items) <= index <= len(items):
+            raise IndexError(
+                f"index {index} is out of range for a {type(self).__name__} of {len(items)}."
+            )
+        items.insert(index, module)
+        self._replace(items)
+        return self
+
+    def pop(self, key: int | slice) -> Any:
+        """Take a module out and return it."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return type(self)(self._items()[position])  # type: ignore[call-arg]
+        return self.__dict__[self._name_at(position)]
+
+
+class Sequential(_Numbered):
+    """Run modules one after the other, each on the result of the one before.
+
+    Args:
+        args: the modules, or one dictionary of modules by name.
+
+    Example:
+        >>> import weft
+        >>> model = weft.nn.Sequential(weft.nn.Linear(4, 3), weft.nn.ReLU())
+        >>> model(weft.zeros(2, 4)).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            for name, module in cast("Mapping[str, Module]", args[0]).items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def forward(self, input: Any) -> Any:
+        """Pass `input` through all modules."""
+        state = self.__dict__
+        for name in self._module_names:
+            input = state[name](input)
+        return input
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            names = list(self._module_names)[position]
+            return type(self)({name: self.__dict__[name] for name in names})
+        return super().__getitem__(position)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Sequential:
+        return self.extend(other)
+
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*(self._items() * times))
+
+    __rmul__ = __mul__
+
+
+class ModuleList(_Numbered):
+    """Hold modules in a list, so that their parameters are found.
+
+    Args:
+        modules: what to begin with.
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def __repr__(self) -> str:
+        # Runs of equal modules are written once, with their count.
+        texts = [repr(item) for item in self]
+        lines: list[str] = []
+        start = 0
+        for end in range(1, len(texts) + 1):
+            if end < len(texts) and texts[end] == texts[start]:
+                continue
+            text = _indented(texts[start])
+            if end - start > 1:
+                lines.append(f"({start}-{end - 1}): {end - start} x {text}")
+            else:
+                lines.append(f"({start}): {text}")
+            start = end
+        return _block(self._get_name(), lines)
+
+
+class ModuleDict(Module):
+    """Hold modules by name, so that their parameters are found.
+
+    Args:
+        modules: what to begin with: a mapping, or pairs of a name and a module.
+    """
+
+    def __init__(self, modules: Any = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return cast("Module", self._modules[key])
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._module_names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module_names)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._module_names
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Take a module out and return it."""
+        return cast("Module", self._modules.pop(key))
+
+    def keys(self) -> Any:
+        """Return the names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """Return pairs of a name and a module."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """Return the modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules from a mapping or from pairs of a name and a module."""
+        pairs = modules.items() if hasattr(modules, "items") else modules
+        for name, module in pairs:
+            self[name] = module
+
+
+def _describe(value: Any, type_name: str = "") -> str:
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    size = "x".join(str(length) for length in value.shape)
+    return f"{kind} containing: [{type_name or value.dtype} of size {size}]"
+
+
+def _as_parameter(value: Any) -> Any:
+    """Wrap plain tensors, as an assignment to a list or dictionary of parameters does."""
+    return Parameter(value) if isinstance(value, Tensor) and type(value) is Tensor else value
+
+
+class ParameterList(Module):
+    """Hold parameters in a list, so that they are found.
+
+    Args:
+        values: what to begin with; tensors become parameters.
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[:])
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> ParameterList: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            chosen = range(self._size)[index]
+            return ParameterList(getattr(self, str(i)) for i in chosen)
+        return getattr(self, str(_position(self._size, index, "ParameterList")))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(_position(self._size, index, "ParameterList")), _as_parameter(value))
+
+    def append(self, value: Any) -> ParameterList:
+        """Add a parameter at the end."""
+        setattr(self, str(self._size), _as_parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add several parameters at the end."""
+        if not isinstance(cast("Any", values), Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"extend(): values must be a list of tensors, not a {type(values).__name__}.")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def extra_repr(self) -> str:
+        """List what is held."""
+        return "\n".join(f"  ({i}): {_describe(getattr(self, str(i)))}" for i in range(self._size))
+
+
+class ParameterDict(Module):
+    """Hold parameters by name, so that they are found.
+
+    Args:
+        parameters: what to begin with: a mapping, or pairs of a name and a tensor.
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key not in self._keys:
+            self._check_new_name(key, "parameter", self._parameter_names)
+        self._keys[key] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def keys(self) -> Iterable[str]:
+        """Return the names."""
+        return self._keys.keys()
+
+    def values(self) -> Iterable[Any]:
+        """Return the parameters."""
+        return [getattr(self, key) for key in self._keys]
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return pairs of a name and a parameter."""
+        return [(key, getattr(self, key)) for key in self._keys]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the parameter of that name, or `default`."""
+        return self[key] if key in self._keys else default
+
+    def pop(self, key: str) -> Any:
+        """Take a parameter out and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def update(self, parameters: Any) -> None:
+        """Add parameters from a mapping or from pairs of a name and a tensor."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        for key, value in pairs:
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        """List what is held."""
+        # PyTorch writes the type here and the dtype in a ParameterList.
+        return "\n".join(
+            f"  ({key}): {_describe(value, value.type() if isinstance(value, Tensor) else '')}"
+            for key, value in self.items()
+        )

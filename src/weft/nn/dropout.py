@@ -1,0 +1,59 @@
+"""Modules that drop elements or channels at random while training."""
+
+from __future__ import annotations
+
+from weft._core import Tensor
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+
+class _Dropout(Module):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"{type(self).__name__}(): p must be between 0 and 1; p is {p}.")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """Say the probability."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """While training, set elements to zero with probability `p` and scale the others up.
+
+    Args:
+        p: the probability of an element to be dropped.
+        inplace: whether the input is overwritten.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop elements of `input` if training."""
+        if not self.training:
+            return input
+        return F.dropout(input, self.p, True, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """While training, set whole channels of (N, C, L) to zero with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop channels of `input` if training."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """While training, set whole channels of (N, C, H, W) to zero with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop channels of `input` if training."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """While training, drop elements so that mean and variance stay (for networks of SELU)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop elements of `input` if training."""
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)

@@ -1,0 +1,124 @@
+"""Tables of vectors that are looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._core import Tensor
+from weft.autograd import no_grad
+from weft.functional.creation import empty
+from weft.nn import functional as F
+from weft.nn import init
+from weft.nn.module import Module
+from weft.nn.parameter import Parameter
+
+
+class Embedding(Module):
+    """Look up rows of a table by their indices.
+
+    Args:
+        num_embeddings: rows of the table.
+        embedding_dim: size of a row.
+        padding_idx: a row that starts as zeros and gets no gradient.
+        max_norm: rows that are looked up and longer than this are shortened to it, in place.
+        norm_type: which norm `max_norm` means.
+        scale_grad_by_freq: divide a row's gradient by how often it was looked up.
+        sparse: accepted for PyTorch programs; gradients are dense.
+        device: only "cpu".
+        dtype: of the table.
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise ValueError(
+                    f"Embedding(): padding_idx must be a row of the table; padding_idx is "
+                    f"{padding_idx}, num_embeddings is {num_embeddings}."
+                )
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        sizes = (num_embeddings, embedding_dim)
+        if _weight is None:
+            table = empty(sizes, dtype=dtype, device=device)
+            self.weight = Parameter(table, not _freeze)
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != sizes:
+                raise ValueError(
+                    f"Embedding(): the weight must be {sizes}, but it is {tuple(_weight.shape)}."
+                )
+            self.weight = Parameter(_weight, not _freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the rows that `input` names."""
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes and what differs from the defaults."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2)):
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        for name in ("scale_grad_by_freq", "sparse"):
+            if getattr(self, name):
+                text += f", {name}=True"
+        return text
+
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, **settings: Any
+    ) -> Embedding:
+        """Make a module of a table that exists.
+
+        Args:
+            embeddings: the table, one row an index.
+            freeze: whether training leaves it as it is.
+            padding_idx: a row that gets no gradient.
+            settings: more arguments of Embedding.
+        """
+        if embeddings.dim() != 2:
+            raise ValueError(
+                "Embedding.from_pretrained(): embeddings must have 2 dimensions; embeddings is "
+                f"{tuple(embeddings.shape)}."
+            )
+        rows, columns = embeddings.shape
+        return cls(
+            rows, columns, padding_idx, _weight=embeddings, _freeze=freeze, **settings
+        )

@@ -1,0 +1,178 @@
+"""Modules that change shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._core import Tensor
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+
+class Flatten(Module):
+    """Join neighbouring dimensions into one.
+
+    Args:
+        start_dim: the first of them; the batch stays by default.
+        end_dim: the last of them.
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Flatten `input`."""
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        """Say the dimensions."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Split one dimension into several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: the sizes it becomes.
+    """
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Unflatten `input`."""
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        """Say the dimension and the sizes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Unfold(Module):
+    """Lay the windows of images out as columns; see `functional.unfold`.
+
+    Args:
+        kernel_size: height and width of a window.
+        dilation: distance between a window's elements.
+        padding: zeros around the image.
+        stride: steps between windows.
+    """
+
+    def __init__(
+        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the windows of `input` as columns."""
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+            f"stride={self.stride}"
+        )
+
+
+class Fold(Module):
+    """Add up columns of windows to images; see `functional.fold`.
+
+    Args:
+        output_size: height and width of the image.
+        kernel_size: height and width of a window.
+        dilation: distance between a window's elements.
+        padding: zeros around the image.
+        stride: steps between windows.
+    """
+
+    def __init__(
+        self,
+        output_size: Any,
+        kernel_size: Any,
+        dilation: Any = 1,
+        padding: Any = 0,
+        stride: Any = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Add the columns of `input` up."""
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
+
+
+class PixelShuffle(Module):
+    """Turn channels into pixels: (N, C * r * r, H, W) becomes (N, C, H * r, W * r).
+
+    Args:
+        upscale_factor: r.
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Rearrange `input`."""
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        """Say the factor."""
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class Upsample(Module):
+    """Enlarge by interpolation; see `functional.interpolate`.
+
+    Args:
+        size: the output's sizes, or
+        scale_factor: how many times larger it is.
+        mode: "nearest", "linear", "bilinear" ...
+        align_corners: whether the corner elements stay where they are.
+    """
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.scale_factor = scale_factor
+        self.mode = mode
+        self.align_corners = align_corners
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Enlarge `input`."""
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+
+    def extra_repr(self) -> str:
+        """Say the size or the factor."""
+        if self.scale_factor is not None:
+            return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
+        return f"size={self.size!r}, mode={self.mode!r}"

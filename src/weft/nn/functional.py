@@ -1,0 +1,365 @@
+"""Functions of neural networks.
+
+Most are ops of the table as they are. What is written here is what PyTorch's signatures add to them:
+`inplace`, `training`, sizes as numbers, dimensions that default, and names that differ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.autograd import no_grad
+from weft.functional.images import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
+from weft.functional.linear_algebra import (
+    bilinear,
+    cosine_similarity,
+    normalize,
+    pairwise_distance,
+    scaled_dot_product_attention,
+)
+from weft.functional.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from weft.functional.normalization import batch_norm, instance_norm
+from weft.functional.selection import one_hot
+
+ops = _core.ops
+
+linear = ops.linear
+tanh, sigmoid = ops.tanh, ops.sigmoid
+logsigmoid, softsign, tanhshrink = ops.logsigmoid, ops.softsign, ops.tanhshrink
+hardshrink, softshrink, softplus = ops.hardshrink, ops.softshrink, ops.softplus
+gelu, glu = ops.gelu, ops.glu
+layer_norm, group_norm, rms_norm, cross_entropy, nll_loss = (  # TEMPORARY
+    getattr(ops, name, None) for name in "layer_norm group_norm rms_norm cross_entropy nll_loss".split()
+)
+pad = ops.pad
+relu_, selu_, elu_, celu_ = ops.relu_, ops.selu_, ops.elu_, ops.celu_
+leaky_relu_, hardtanh_, threshold_ = ops.leaky_relu_, ops.hardtanh_, ops.threshold_
+
+
+# ---- activations -----------------------------------------------------------------------------------
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Set negative elements to zero."""
+    return ops.relu_(input) if inplace else ops.relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Clamp to [0, 6]."""
+    return ops.relu6_(input) if inplace else ops.relu6(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Scale negative elements by `negative_slope`."""
+    return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Send negative elements through alpha * (exp(x) - 1)."""
+    return (ops.elu_ if inplace else ops.elu)(input, alpha)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Send negative elements through alpha * (exp(x / alpha) - 1)."""
+    return (ops.celu_ if inplace else ops.celu)(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Apply the scaled exponential linear unit."""
+    return (ops.selu_ if inplace else ops.selu)(input)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Multiply each element by its sigmoid."""
+    return (ops.silu_ if inplace else ops.silu)(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Multiply each element by the tanh of its softplus."""
+    return (ops.mish_ if inplace else ops.mish)(input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """Apply the piecewise linear sigmoid."""
+    return (ops.hardsigmoid_ if inplace else ops.hardsigmoid)(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Multiply each element by its piecewise linear sigmoid."""
+    return (ops.hardswish_ if inplace else ops.hardswish)(input)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Clamp to [min_val, max_val]."""
+    return (ops.hardtanh_ if inplace else ops.hardtanh)(input, min_val, max_val)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Replace elements that are not above `threshold` by `value`."""
+    return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Scale negative elements by a random factor while training, by the middle one otherwise."""
+    if training:
+        slope = ops.uniform(input.detach(), lower, upper)
+        result = ops.where(ops.lt(input, 0), input * slope, input)
+    else:
+        result = ops.leaky_relu(input, (lower + upper) / 2)
+    return input.copy_(result) if inplace else result
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Scale negative elements by a weight, one for all or one for each channel."""
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if weight.ndim != 1 or weight.numel() != channels:
+            raise _core.ShapeError(
+                f"prelu(): weight must have one element or one for each of input's {channels} "
+                f"channels; weight is {tuple(weight.shape)}, input is {tuple(input.shape)}."
+            )
+        weight = weight.reshape([1, -1] + [1] * (input.ndim - 2))
+    return ops.prelu_elements(input, weight)
+
+
+def _softmax_dim(input: Tensor) -> int:
+    # The choice that PyTorch makes, with a warning, when none is given.
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """Make the elements along a dimension positive with sum one."""
+    return ops.softmax(input, _softmax_dim(input) if dim is None else dim, dtype=dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """Return the logarithm of softmax."""
+    return ops.log_softmax(input, _softmax_dim(input) if dim is None else dim, dtype=dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
+    """Return softmax of the negated input."""
+    return softmax(-input, dim, dtype)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Draw from a distribution so that gradients flow through the draw.
+
+    Args:
+        logits: log-probabilities, not necessarily normalised.
+        tau: the temperature; the smaller, the closer to a choice.
+        hard: whether to return a choice (one element is 1) with the gradient of the soft draw.
+        eps: accepted for PyTorch programs.
+        dim: the dimension of the distribution.
+    """
+    del eps
+    noise = -ops.log(ops.exponential(logits.detach()))
+    soft = ops.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = ops.argmax(soft.detach(), dim, True)
+    chosen = ops.scatter(ops.zeros_like(soft.detach()), dim, index, 1.0)
+    return chosen - soft.detach() + soft
+
+
+# ---- dropout ---------------------------------------------------------------------------------------
+
+
+def dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """While training, set elements to zero with probability `p` and scale the others up."""
+    return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
+
+
+def _drop_channels(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    if not 0.0 <= p <= 1.0:
+        raise _core.ArgumentError(f"{name}(): p must be between 0 and 1; p is {p}.")
+    if not training or p == 0.0:
+        return input
+    mask = ops.ones([*input.shape[:2], *[1] * (input.ndim - 2)], dtype=input.dtype)
+    mask = ops.dropout(mask, p, True)
+    return input.mul_(mask) if inplace else input * mask
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """While training, set whole channels of (N, C, L) or (C, L) to zero with probability `p`."""
+    if input.ndim == 2:
+        return _drop_channels("dropout1d", input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _drop_channels("dropout1d", input, p, training, inplace)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """While training, set whole channels of (N, C, H, W) to zero with probability `p`."""
+    return _drop_channels("dropout2d", input, p, training, inplace)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """While training, drop elements so that mean and variance stay, for networks of SELU."""
+    if not 0.0 <= p <= 1.0:
+        raise _core.ArgumentError(f"alpha_dropout(): p must be between 0 and 1; p is {p}.")
+    if not training or p == 0.0:
+        return input
+    # What SELU tends to for negative inputs takes the place of dropped elements.
+    floor = -1.7580993408473766
+    scale = 0.0 if p == 1.0 else 1 / math.sqrt((1 - p) * (1 + p * floor * floor))
+    kept = ops.bernoulli(input.detach(), 1 - p)
+    result = (input * kept + floor * (1 - kept) - floor * p) * scale
+    return input.copy_(result) if inplace else result
+
+
+feature_dropout = dropout2d
+
+
+# ---- look-ups --------------------------------------------------------------------------------------
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Look up rows of a table.
+
+    Args:
+        input: indices of rows.
+        weight: the table.
+        padding_idx: a row that gets no gradient.
+        max_norm: rows that are looked up and longer than this are shortened to it, in place.
+        norm_type: which norm `max_norm` means.
+        scale_grad_by_freq: only False.
+        sparse: accepted for PyTorch programs; gradients are dense.
+    """
+    del sparse
+    if scale_grad_by_freq:
+        raise _core.UnsupportedError("embedding(): scale_grad_by_freq is not supported yet.")
+    if max_norm is not None:
+        with no_grad():
+            rows = ops.unique_all(input)[0]
+            chosen = ops.index_select(weight, 0, rows)
+            norms = ops.vector_norm(chosen, norm_type, 1, True)
+            factor = ops.where(ops.gt(norms, max_norm), max_norm / (norms + 1e-7), 1.0)
+            weight.index_copy_(0, rows, chosen * factor)
+    if padding_idx is None:
+        return ops.embedding(weight, input)
+    if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        raise _core.OutOfRangeError(
+            f"embedding(): padding_idx must be a row of weight; padding_idx is {padding_idx}, weight "
+            f"is {tuple(weight.shape)}."
+        )
+    return ops.embedding(weight, input, padding_idx % weight.shape[0])
+
+
+# ---- convolution and pooling -----------------------------------------------------------------------
+
+
+def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, ...]) -> Any:
+    """Turn a padding by name into numbers; pads the input itself if both ends differ."""
+    stride, padding, dilation = options
+    count = weight.ndim - 2
+    if padding == "valid":
+        return input, [0] * count
+    if padding != "same":
+        raise _core.ArgumentError(
+            f"{name}(): padding must be 'valid', 'same' or sizes, not {padding!r}."
+        )
+    steps = [stride] * count if isinstance(stride, int) else list(stride)
+    if any(step != 1 for step in steps):
+        raise _core.ArgumentError(f"{name}(): padding 'same' needs a stride of 1; stride is {steps}.")
+    gaps = [dilation] * count if isinstance(dilation, int) else list(dilation)
+    totals = [gap * (size - 1) for gap, size in zip(gaps, weight.shape[2:], strict=True)]
+    if all(total % 2 == 0 for total in totals):
+        return input, [total // 2 for total in totals]
+    edges = [edge for total in reversed(totals) for edge in (total // 2, total - total // 2)]
+    return ops.pad(input, edges), [0] * count
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide kernels over the last dimension.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        weight: (output channels, C / groups, kernel length).
+        bias: one number for each output channel.
+        stride: step between windows.
+        padding: zeros at both ends, or "same" or "valid".
+        dilation: distance between a kernel's elements.
+        groups: how many independent groups the channels form.
+    """
+    if isinstance(padding, str):
+        options = (stride, padding, dilation)
+        input, padding = _same_padding("conv1d", input, weight, options)
+    return ops.conv1d(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide kernels over the last two dimensions.
+
+    Args:
+        input: (N, C, H, W) or (C, H, W).
+        weight: (output channels, C / groups, kernel height, kernel width).
+        bias: one number for each output channel.
+        stride: steps between windows.
+        padding: zeros around the input, or "same" or "valid".
+        dilation: distance between a kernel's elements.
+        groups: how many independent groups the channels form.
+    """
+    if isinstance(padding, str):
+        options = (stride, padding, dilation)
+        input, padding = _same_padding("conv2d", input, weight, options)
+    return ops.conv2d(input, weight, bias, stride, padding, dilation, groups)
+
+
+conv_transpose1d, conv_transpose2d, avg_pool1d, avg_pool2d = (  # TEMPORARY
+    getattr(ops, name, None) for name in "conv_transpose1d conv_transpose2d avg_pool1d avg_pool2d".split()
+)

@@ -1,0 +1,237 @@
+"""Fill tensors with the values that training starts from. All of these work in place."""
+
+from __future__ import annotations
+
+import math
+
+from weft import _core
+from weft._core import Generator, Tensor
+from weft.autograd import no_grad
+from weft.functional.creation import empty
+
+_GAINS: dict[str, float] = {
+    "linear": 1.0,
+    "conv1d": 1.0,
+    "conv2d": 1.0,
+    "conv3d": 1.0,
+    "conv_transpose1d": 1.0,
+    "conv_transpose2d": 1.0,
+    "conv_transpose3d": 1.0,
+    "sigmoid": 1.0,
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 0.75,
+}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """Return the factor that keeps the variance through a nonlinearity.
+
+    Args:
+        nonlinearity: the name of the function, as in `weft.nn.functional`.
+        param: the negative slope of "leaky_relu" (0.01 if not given).
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else float(param)
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise ValueError(f"calculate_gain(): nonlinearity {nonlinearity!r} is not known.")
+    return _GAINS[nonlinearity]
+
+
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Draw from the uniform distribution over [a, b)."""
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Draw from a normal distribution."""
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw from a normal distribution and redraw what falls outside [a, b]."""
+
+    def share_below(x: float) -> float:
+        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+    # A uniform draw between the shares of the two ends, sent through the inverse distribution.
+    low, high = share_below((a - mean) / std), share_below((b - mean) / std)
+    with no_grad():
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+        tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
+        return tensor.clamp_(a, b)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Set every element to one value."""
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Set every element to one."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Set every element to zero."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Set a matrix to the identity, as far as its shape goes."""
+    if tensor.dim() != 2:
+        raise ValueError(f"eye_(): tensor must have 2 dimensions; tensor is {tuple(tensor.shape)}.")
+    with no_grad():
+        tensor.zero_()
+        tensor.diagonal().fill_(1.0)
+    return tensor
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Set a convolution's weight so that it passes as many channels through as it can."""
+    if not 3 <= tensor.dim() <= 5:
+        raise ValueError(
+            f"dirac_(): tensor must have 3, 4 or 5 dimensions; tensor is {tuple(tensor.shape)}."
+        )
+    if tensor.shape[0] % groups:
+        raise ValueError(
+            f"dirac_(): tensor's first size must be divisible by groups; tensor is "
+            f"{tuple(tensor.shape)}, groups is {groups}."
+        )
+    per_group = tensor.shape[0] // groups
+    centre = tuple(size // 2 for size in tensor.shape[2:])
+    with no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(per_group, tensor.shape[1])):
+                tensor[(group * per_group + channel, channel, *centre)] = 1.0
+    return tensor
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """Count the inputs and outputs that one element of a weight's output and input is joined to."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            "A tensor with fewer than 2 dimensions has no fan in and fan out; tensor is "
+            f"{tuple(tensor.shape)}."
+        )
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    return _fans(tensor)
+
+
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Draw uniformly so that forward and backward keep their variance (Glorot and Bengio)."""
+    fan_in, fan_out = _fans(tensor)
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Draw normally so that forward and backward keep their variance (Glorot and Bengio)."""
+    fan_in, fan_out = _fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
+
+
+def _kaiming_deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode must be 'fan_in' or 'fan_out', not {mode!r}.")
+    fan = _fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw uniformly so that the variance survives a rectifier (He and others).
+
+    Args:
+        tensor: the weight.
+        a: the rectifier's negative slope.
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: the function that follows.
+        generator: the source of randomness.
+    """
+    if 0 in tensor.shape:
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_deviation(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw normally so that the variance survives a rectifier; see `kaiming_uniform_`."""
+    if 0 in tensor.shape:
+        return tensor
+    deviation = _kaiming_deviation(tensor, a, mode, nonlinearity)
+    return normal_(tensor, 0.0, deviation, generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Set a matrix to random orthonormal rows or columns, times `gain`.
+
+    Dimensions after the first count as one.
+    """
+    import numpy as np  # noqa: PLC0415 (NumPy has the decomposition; imports of weft stay light)
+
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"orthogonal_(): tensor must have 2 or more dimensions; tensor is {tuple(tensor.shape)}."
+        )
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    drawn = normal_(empty((rows, columns), dtype=_core.float64), generator=generator)
+    matrix = np.array(drawn.tolist())
+    q, r = np.linalg.qr(matrix.T if rows < columns else matrix)
+    q *= np.sign(np.diag(r))  # makes the distribution uniform
+    result = ((q.T if rows < columns else q) * gain).tolist()
+    with no_grad():
+        return tensor.copy_(_core.tensor(result, _core.float64).reshape(tensor.shape))
+
+
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
+    """Draw a matrix normally and set a share of each column to zero."""
+    if tensor.dim() != 2:
+        raise ValueError(
+            f"sparse_(): tensor must have 2 dimensions; tensor is {tuple(tensor.shape)}."
+        )
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with no_grad():
+        tensor.normal_(0.0, std, generator=generator)
+        for column in range(columns):
+            tensor[_core.ops.randperm(rows, generator=generator)[:zeros], column] = 0
+    return tensor
+

@@ -1,0 +1,420 @@
+"""Losses as modules. Each holds its settings; the work is done in `functional`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._core import Tensor
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+
+class _Loss(Module):
+    reduction: str
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+
+class L1Loss(_Loss):
+    """Compare by the absolute difference."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class MSELoss(_Loss):
+    """Compare by the squared difference."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Compare by a difference that is squared near zero.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+        beta: where the square ends.
+    """
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Compare by half the square near zero and linearly beyond.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+        delta: where the square ends.
+    """
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class _WeightedLoss(_Loss):
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None, reduction: str) -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Compare scores with classes or with probabilities of classes.
+
+    Args:
+        weight: a factor for each class.
+        ignore_index: a class that does not count.
+        reduction: "mean", "sum" or "none".
+        label_smoothing: share of the target that is spread over all classes.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class NLLLoss(_WeightedLoss):
+    """Take the negative log-probability of the right class.
+
+    Args:
+        weight: a factor for each class.
+        ignore_index: a class that does not count.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """Compare probabilities with targets between 0 and 1.
+
+    Args:
+        weight: a factor for each element.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_WeightedLoss):
+    """Compare scores before the sigmoid with targets between 0 and 1.
+
+    Args:
+        weight: a factor for each element.
+        reduction: "mean", "sum" or "none".
+        pos_weight: a factor for the positive part of each class.
+    """
+
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.binary_cross_entropy_with_logits(
+            input,
+            target,
+            weight=self.weight,
+            reduction=self.reduction,
+            pos_weight=self.pos_weight,
+        )
+
+
+class KLDivLoss(_Loss):
+    """Measure how far log-probabilities are from a target distribution.
+
+    Args:
+        reduction: "batchmean", "mean", "sum" or "none".
+        log_target: whether the target is logarithms too.
+    """
+
+    def __init__(
+        self,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class PoissonNLLLoss(_Loss):
+    """Take the negative log-likelihood of counts.
+
+    Args:
+        log_input: whether the input is the logarithm of the rate.
+        full: whether to add Stirling's approximation of the constant term.
+        eps: added to the rate before the logarithm.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        eps: float = 1e-8,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """Compare `log_input` with `target`."""
+        return F.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """Take the negative log-likelihood of a normal distribution.
+
+    Args:
+        full: whether to add the constant term.
+        eps: the least variance.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:
+        """Compare `input` with `target` under the variance `var`."""
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(_Loss):
+    """Compare scores with signs by log(1 + exp(-target * input))."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class _MarginLoss(_Loss):
+    def __init__(self, margin: float, reduction: str) -> None:
+        super().__init__(reduction)
+        self.margin = margin
+
+
+class HingeEmbeddingLoss(_MarginLoss):
+    """Keep distances of like pairs small and of unlike pairs above a margin.
+
+    Args:
+        margin: the distance that is enough.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.hinge_embedding_loss(
+            input, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_MarginLoss):
+    """Keep the higher ranked of two scores above the other by a margin.
+
+    Args:
+        margin: the difference that is enough.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """Compare the order of `input1` and `input2` with `target`."""
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(_MarginLoss):
+    """Turn vectors of like pairs to one another, and those of unlike pairs apart.
+
+    Args:
+        margin: the cosine that is apart enough.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """Compare the angle of `input1` and `input2` with `target`."""
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_MarginLoss):
+    """Keep an anchor closer to a like example than to an unlike one.
+
+    Args:
+        margin: by how much.
+        p: the norm of distances.
+        eps: added to differences.
+        swap: whether the distance of the two examples may stand in.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, reduction)
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """Compare `anchor` with `positive` and `negative`."""
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class CosineSimilarity(Module):
+    """Return the cosine of the angle between vectors.
+
+    Args:
+        dim: where the vectors lie.
+        eps: the least length.
+    """
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Compare `x1` with `x2`."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+class PairwiseDistance(Module):
+    """Return the distance between vectors.
+
+    Args:
+        p: the norm.
+        eps: added to differences.
+        keepdim: whether the last dimension stays with size one.
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Compare `x1` with `x2`."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

@@ -1,0 +1,684 @@
+"""Module: the base class of everything that owns parameters.
+
+Parameters, buffers and child modules live in the instance's own dictionary, like every other
+attribute, so reading one costs no more than reading any attribute. Beside them the module keeps only
+their names, one table a kind. `_parameters`, `_buffers` and `_modules` are views over both.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+from weft import _core
+from weft._core import Tensor
+from weft.autograd import no_grad
+from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
+from weft.nn.parameter import Buffer, Parameter
+
+T = TypeVar("T", bound="Module")
+
+_EXTRA_STATE = "_extra_state"
+
+
+class IncompatibleKeys(NamedTuple):
+    """What `load_state_dict` found on one side only."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+
+class _Registered(MutableMapping[str, Any]):
+    """One kind of a module's registered attributes, as a live dictionary."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, values: dict[str, Any], names: dict[str, None]) -> None:
+        self._values = values
+        self._names = names
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._names[name] = None
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        del self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class Module:
+    """Base class of models and their parts.
+
+    A subclass makes its parts in `__init__` (after `super().__init__()`) and defines `forward`.
+    Tensors wrapped as Parameter and other modules register themselves when they are assigned.
+
+    Example:
+        >>> import weft
+        >>> class Double(weft.nn.Module):
+        ...     def forward(self, input):
+        ...         return input * 2
+        >>> Double()(weft.tensor([1.0, 2.0]))
+        tensor([2., 4.])
+    """
+
+    training: bool
+    _hooks: Hooks | None = None
+    # Overwritten by subclasses; a Callable, so that any signature is a valid override.
+    forward: Callable[..., Any]
+
+    def __init__(self) -> None:
+        state = self.__dict__
+        state["training"] = True
+        state["_parameter_names"] = {}
+        state["_buffer_names"] = {}
+        state["_transient_names"] = set()
+        state["_module_names"] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward`, with the hooks around it if there are any."""
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return call_with_hooks(self, self._hooks, args, kwargs)
+
+    # ---- attributes ----------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            self._claim(name, "_parameter_names", "parameters")
+            state[name] = value
+        elif isinstance(value, Module):
+            self._claim(name, "_module_names", "modules")
+            state[name] = value
+        elif isinstance(value, Buffer):
+            state.pop(name, None)
+            self.register_buffer(name, value.data, value.persistent)
+        else:
+            names = state.get("_parameter_names")
+            if names is not None and value is not None:
+                if name in names:
+                    raise TypeError(
+                        f"{name} is a parameter of {type(self).__name__} and can only be set to a "
+                        f"weft.nn.Parameter or None, not to a {type(value).__name__}."
+                    )
+                if name in state["_module_names"]:
+                    raise TypeError(
+                        f"{name} is a child module of {type(self).__name__} and can only be set to "
+                        f"a weft.nn.Module or None, not to a {type(value).__name__}."
+                    )
+                if name in state["_buffer_names"] and not isinstance(value, Tensor):
+                    raise TypeError(
+                        f"{name} is a buffer of {type(self).__name__} and can only be set to a "
+                        f"tensor or None, not to a {type(value).__name__}."
+                    )
+            object.__setattr__(self, name, value)
+
+    def _claim(self, name: str, table: str, what: str) -> None:
+        """Make `name` belong to one kind of registered attributes only."""
+        state = self.__dict__
+        names = state.get(table)
+        if names is None:
+            raise AttributeError(
+                f"{type(self).__name__} must call super().__init__() before {what} are assigned."
+            )
+        if name not in names:
+            for other in ("_parameter_names", "_buffer_names", "_module_names"):
+                state[other].pop(name, None)
+            state["_transient_names"].discard(name)
+            names[name] = None
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        for table in ("_parameter_names", "_buffer_names", "_module_names"):
+            self.__dict__[table].pop(name, None)
+        self._transient_names.discard(name)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name and not name[0].isdigit()]
+
+    _parameter_names: dict[str, None]
+    _buffer_names: dict[str, None]
+    _transient_names: set[str]  # buffers that stay out of the state_dict
+    _module_names: dict[str, None]
+
+    @property
+    def _parameters(self) -> MutableMapping[str, Parameter | None]:
+        return _Registered(self.__dict__, self._parameter_names)
+
+    @property
+    def _buffers(self) -> MutableMapping[str, Tensor | None]:
+        return _Registered(self.__dict__, self._buffer_names)
+
+    @property
+    def _modules(self) -> MutableMapping[str, Module | None]:
+        return _Registered(self.__dict__, self._module_names)
+
+    def _check_new_name(self, name: Any, what: str, names: dict[str, None]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"The name of a {what} must be a string, not a {type(name).__name__}.")
+        if "." in name or not name:
+            raise KeyError(f"The name of a {what} may not be empty or hold a dot: {name!r}.")
+        if hasattr(self, name) and name not in names:
+            raise KeyError(f"{type(self).__name__} already has an attribute {name!r}.")
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under a name; None holds the place of one that is not there."""
+        if "_parameter_names" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__} must call super().__init__() before parameters are assigned."
+            )
+        self._check_new_name(name, "parameter", self._parameter_names)
+        if param is not None and not isinstance(cast("Any", param), Parameter):
+            raise TypeError(
+                f"register_parameter(): {name} must be a weft.nn.Parameter or None, not a "
+                f"{type(param).__name__}."
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"register_parameter(): {name} is the result of an operation; a parameter must be a "
+                "leaf. Compute the value in forward instead."
+            )
+        self._parameter_names[name] = None
+        self.__dict__[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that belongs to the state but is no parameter.
+
+        Args:
+            name: the attribute's name.
+            tensor: the values, or None to hold the place.
+            persistent: whether `state_dict` has it.
+        """
+        if "_buffer_names" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__} must call super().__init__() before buffers are assigned."
+            )
+        self._check_new_name(name, "buffer", self._buffer_names)
+        if tensor is not None and not isinstance(cast("Any", tensor), Tensor):
+            raise TypeError(
+                f"register_buffer(): {name} must be a tensor or None, not a "
+                f"{type(tensor).__name__}."
+            )
+        self._buffer_names[name] = None
+        self.__dict__[name] = tensor
+        if persistent:
+            self._transient_names.discard(name)
+        else:
+            self._transient_names.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child module under a name; None holds the place of one that is not there."""
+        if module is not None and not isinstance(cast("Any", module), Module):
+            raise TypeError(
+                f"add_module(): {name} must be a weft.nn.Module or None, not a "
+                f"{type(module).__name__}."
+            )
+        self._check_new_name(name, "module", self._module_names)
+        self._module_names[name] = None
+        self.__dict__[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Do what `add_module` does."""
+        self.add_module(name, module)
+
+    def get_submodule(self, target: str) -> Module:
+        """Find a module below this one by its dotted path."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            module = getattr(module, name, None)
+            if not isinstance(module, Module):
+                raise AttributeError(f"{type(self).__name__} has no module at {target!r}.")
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Find a parameter by its dotted path."""
+        path, _, name = target.rpartition(".")
+        found = getattr(self.get_submodule(path), name, None)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"{type(self).__name__} has no parameter at {target!r}.")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Find a buffer by its dotted path."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffer_names:
+            raise AttributeError(f"{type(self).__name__} has no buffer at {target!r}.")
+        return module.__dict__[name]
+
+    def set_submodule(self, target: str, module: Module) -> None:
+        """Replace the module at a dotted path."""
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if name not in parent._module_names:
+            raise AttributeError(f"{type(self).__name__} has no module at {target!r}.")
+        setattr(parent, name, module)
+
+    # ---- walks ---------------------------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Walk this module and all below it, parents first, with their dotted paths."""
+        if memo is None:
+            memo = set()
+        if remove_duplicate:
+            if self in memo:
+                return
+            memo.add(self)
+        yield prefix, self
+        dot = prefix + "." if prefix else ""
+        for name in self._module_names:
+            child = self.__dict__[name]
+            if child is not None:
+                yield from child.named_modules(memo, dot + name, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        """Walk this module and all below it, parents first, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Walk the modules directly below this one with their names, each once."""
+        seen: set[Module] = set()
+        for name in self._module_names:
+            child = self.__dict__[name]
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
+
+    def children(self) -> Iterator[Module]:
+        """Walk the modules directly below this one, each once."""
+        for _, child in self.named_children():
+            yield child
+
+    def _named_members(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        walk: Iterable[tuple[str, Module]] = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else ((prefix, self),)
+        )
+        for path, module in walk:
+            state = module.__dict__
+            for name in state[table]:
+                member = state[name]
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (path + "." + name if path else name), member
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Walk the parameters with their dotted paths."""
+        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Walk the parameters, each once."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Walk the buffers with their dotted paths."""
+        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Walk the buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def apply(self: T, fn: Callable[[Module], None]) -> T:
+        """Call `fn` with every module below this one, then with this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    # ---- conversion and modes ------------------------------------------------------------------
+
+    def _apply(self: T, convert: Callable[[Tensor], Tensor]) -> T:
+        """Replace the values of all parameters, their gradients and all buffers, in place."""
+        for module in self.modules():
+            state = module.__dict__
+            for name in module._parameter_names:
+                parameter = state[name]
+                if parameter is not None:
+                    gradient = parameter.grad
+                    parameter.data = convert(parameter.data)
+                    if gradient is not None:
+                        parameter.grad = convert(gradient.detach())
+            for name in module._buffer_names:
+                if state[name] is not None:
+                    state[name] = convert(state[name])
+        return self
+
+    def to(self: T, *args: Any, **kwargs: Any) -> T:
+        """Convert the floating parameters and buffers to a dtype, and all of them to a device.
+
+        Takes what `Tensor.to` takes: a dtype, a device, both, or a tensor to be like.
+        """
+        dtype, device = kwargs.get("dtype"), kwargs.get("device")
+        for arg in args:
+            if isinstance(arg, Tensor):
+                dtype, device = arg.dtype, arg.device
+            elif isinstance(arg, _core.dtype):
+                dtype = arg
+            elif not isinstance(arg, bool) and arg is not None:
+                device = arg
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(f"Module.to(): parameters can only become a floating dtype, not {dtype}.")
+
+        def convert(tensor: Tensor) -> Tensor:
+            if device is not None:
+                tensor = tensor.to(device=device)
+            return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
+
+        return self._apply(convert)
+
+    def type(self: T, dst_type: Any) -> T:
+        """Convert all parameters and buffers to a dtype."""
+        return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def float(self: T) -> T:
+        """Convert the floating parameters and buffers to float32."""
+        return self.to(_core.float32)
+
+    def double(self: T) -> T:
+        """Convert the floating parameters and buffers to float64."""
+        return self.to(_core.float64)
+
+    def half(self: T) -> T:
+        """Convert the floating parameters and buffers to float16."""
+        return self.to(_core.float16)
+
+    def bfloat16(self: T) -> T:
+        """Convert the floating parameters and buffers to bfloat16."""
+        return self.to(_core.bfloat16)
+
+    def cpu(self: T) -> T:
+        """Move to the processor's memory, where everything is already."""
+        return self.to(device="cpu")
+
+    def train(self: T, mode: bool = True) -> T:
+        """Switch this module and all below it to training, which dropout and batch norm heed."""
+        if not isinstance(cast("Any", mode), bool):
+            raise ValueError(f"Module.train(): mode must be a bool, not {mode!r}.")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self: T) -> T:
+        """Switch this module and all below it out of training."""
+        return self.train(False)
+
+    def requires_grad_(self: T, requires_grad: bool = True) -> T:
+        """Set whether gradients flow into the parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
+        for parameter in self.parameters():
+            if set_to_none:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                parameter.grad = _core.ops.zeros_like(parameter.grad)
+
+    # ---- state ---------------------------------------------------------------------------------
+
+    def get_extra_state(self) -> Any:
+        """Return more state than parameters and buffers; for subclasses to define."""
+        raise RuntimeError(
+            f"{type(self).__name__} has no extra state: its class does not define get_extra_state()."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` returned; for subclasses to define."""
+        raise RuntimeError(
+            f"The state_dict has extra state for {type(self).__name__}, whose class does not define "
+            "set_extra_state()."
+        )
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Write this module's own entries; subclasses may add to them."""
+        state = self.__dict__
+        for name in self._parameter_names:
+            if state[name] is not None:
+                destination[prefix + name] = state[name] if keep_vars else state[name].detach()
+        for name in self._buffer_names:
+            if state[name] is not None and name not in self._transient_names:
+                destination[prefix + name] = state[name] if keep_vars else state[name].detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+
+    def state_dict(
+        self,
+        *,
+        destination: dict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
+    ) -> dict[str, Any]:
+        """Return all parameters and persistent buffers by their dotted paths.
+
+        Args:
+            destination: a dictionary to write into.
+            prefix: what every path begins with.
+            keep_vars: keep the parameters themselves instead of tensors cut from the graph.
+        """
+        if destination is None:
+            destination = OrderedDict()
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name in self._module_names:
+            child = self.__dict__[name]
+            if child is not None:
+                child.state_dict(
+                    destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars
+                )
+        return destination
+
+    def _load_from_state_dict(
+        self, state_dict: Mapping[str, Any], prefix: str, assign: bool, problems: _Problems
+    ) -> None:
+        """Read this module's own entries; subclasses may add to them."""
+        state = self.__dict__
+        own = [*self._parameter_names]
+        own += [name for name in self._buffer_names if name not in self._transient_names]
+        for name in own:
+            current = state[name]
+            if current is None:
+                continue
+            key = prefix + name
+            if key not in state_dict:
+                problems.missing.append(key)
+                continue
+            given = state_dict[key]
+            if not isinstance(given, Tensor):
+                problems.other.append(f"{key} must be a tensor, not a {type(given).__name__}.")
+            elif tuple(given.shape) != tuple(current.shape):
+                problems.other.append(
+                    f"{key} has the shape {tuple(given.shape)} in the state_dict and "
+                    f"{tuple(current.shape)} in the module."
+                )
+            elif assign:
+                if isinstance(current, Parameter):
+                    data = given.detach() if given.requires_grad else given
+                    given = Parameter(data, current.requires_grad)
+                state[name] = given
+            else:
+                with no_grad():
+                    current.copy_(given)
+        key = prefix + _EXTRA_STATE
+        if type(self).set_extra_state is not Module.set_extra_state:
+            if key in state_dict:
+                self.set_extra_state(state_dict[key])
+            else:
+                problems.missing.append(key)
+
+    def _load(
+        self, state_dict: Mapping[str, Any], prefix: str, assign: bool, problems: _Problems
+    ) -> set[str]:
+        """Read the entries of this module and all below it; return the keys that have a place."""
+        self._load_from_state_dict(state_dict, prefix, assign, problems)
+        known = {prefix + name for name in (*self._parameter_names, *self._buffer_names)}
+        known -= {prefix + name for name in self._transient_names}
+        known -= {prefix + name for name in self._parameter_names if self.__dict__[name] is None}
+        known -= {prefix + name for name in self._buffer_names if self.__dict__[name] is None}
+        if type(self).set_extra_state is not Module.set_extra_state:
+            known.add(prefix + _EXTRA_STATE)
+        for name in self._module_names:
+            child = self.__dict__[name]
+            if child is not None:
+                known |= child._load(state_dict, prefix + name + ".", assign, problems)
+        return known
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy parameters and buffers from what `state_dict` returned.
+
+        Args:
+            state_dict: tensors by dotted path.
+            strict: whether every path must be on both sides.
+            assign: take the given tensors themselves instead of copying their values.
+
+        Returns:
+            The keys that were missing and those that were not expected.
+
+        Raises:
+            RuntimeError: if keys (when strict) or shapes do not fit; it names all of them.
+        """
+        if not isinstance(cast("Any", state_dict), Mapping):
+            raise TypeError(
+                f"load_state_dict(): state_dict must be a mapping, not a {type(state_dict).__name__}."
+            )
+        problems = _Problems([], [])
+        known = self._load(state_dict, "", assign, problems)
+        unexpected = [key for key in state_dict if key not in known]
+        sentences = list(problems.other)
+        if strict and unexpected:
+            sentences.append("Unexpected key(s) in state_dict: " + _quoted(unexpected) + ".")
+        if strict and problems.missing:
+            sentences.append("Missing key(s) in state_dict: " + _quoted(problems.missing) + ".")
+        if sentences:
+            heading = f"Error(s) in loading state_dict for {type(self).__name__}:"
+            raise RuntimeError("\n    ".join([heading, *sentences]))
+        return IncompatibleKeys(problems.missing, unexpected)
+
+    # ---- hooks ---------------------------------------------------------------------------------
+
+    def _own_hooks(self) -> Hooks:
+        if self._hooks is None:
+            object.__setattr__(self, "_hooks", Hooks())
+        return cast("Hooks", self._hooks)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        table = self._own_hooks().forward_pre
+        return RemovableHandle(table, ForwardHook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        table = self._own_hooks().forward
+        return RemovableHandle(table, ForwardHook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the gradients of the outputs are known."""
+        return RemovableHandle(self._own_hooks().backward_pre, hook, prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
+
+        What it returns replaces the gradients of the inputs.
+        """
+        return RemovableHandle(self._own_hooks().backward, hook, prepend)
+
+    # ---- text ----------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """Return what stands between the parentheses of the module's text, for subclasses."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): {_indented(repr(self.__dict__[name]))}" for name in self._module_names
+        ]
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        return _block(self._get_name(), lines + children)
+
+
+class _Problems(NamedTuple):
+    """What `load_state_dict` has to complain about."""
+
+    missing: list[str]
+    other: list[str]
+
+
+def _quoted(keys: list[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+def _indented(text: str) -> str:
+    """Indent all lines but the first."""
+    return text.replace("\n", "\n  ")
+
+
+def _block(name: str, lines: list[str]) -> str:
+    """Write a name with lines in parentheses below it."""
+    return f"{name}(\n  " + "\n  ".join(lines) + "\n)" if lines else f"{name}()"
+
+
+def _unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError(f"{type(self).__name__} must define forward() to be called.")
+
+
+Module.forward = _unimplemented

@@ -1,0 +1,105 @@
+"""Modules that add elements around the last dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._core import Tensor
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+
+class _Pad(Module):
+    """Holds widths: left and right of the last dimension, then of the one before it."""
+
+    dimensions: int
+    mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        several = hasattr(padding, "__iter__")
+        self.padding = tuple(padding) if several else (padding,) * (2 * self.dimensions)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad `input`."""
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        """Say the widths."""
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_Pad):
+    """Mirror the ends of the last dimension."""
+
+    dimensions, mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Mirror the edges of the last two dimensions."""
+
+    dimensions, mode = 2, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Repeat the end elements of the last dimension."""
+
+    dimensions, mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Repeat the edges of the last two dimensions."""
+
+    dimensions, mode = 2, "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Continue the last dimension with its other end."""
+
+    dimensions, mode = 1, "circular"
+
+
+class CircularPad2d(_Pad):
+    """Continue the last two dimensions with their other edges."""
+
+    dimensions, mode = 2, "circular"
+
+
+class ZeroPad1d(_Pad):
+    """Add zeros to the last dimension."""
+
+    dimensions, mode = 1, "constant"
+
+
+class ZeroPad2d(_Pad):
+    """Add zeros to the last two dimensions."""
+
+    dimensions, mode = 2, "constant"
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad `input`."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """Say the widths and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Add one value to the last dimension."""
+
+    dimensions = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Add one value to the last two dimensions."""
+
+    dimensions = 2

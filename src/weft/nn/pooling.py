@@ -1,0 +1,211 @@
+"""Modules that reduce windows to one value each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._core import Tensor
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+
+class _MaxPool(Module):
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def _run(self, pool: Any, input: Tensor) -> Any:
+        return pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Take the largest element of each window of the last dimension.
+
+    Args:
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        padding: how much of negative infinity stands at both ends.
+        dilation: distance between a window's elements.
+        return_indices: whether to return positions too.
+        ceil_mode: whether a last window that is not full counts.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return self._run(F.max_pool1d, input)
+
+
+class MaxPool2d(_MaxPool):
+    """Take the largest element of each window of the last two dimensions; see MaxPool1d."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return self._run(F.max_pool2d, input)
+
+
+def _one(value: Any) -> tuple[int, ...]:
+    return tuple(value) if hasattr(value, "__iter__") else (value,)
+
+
+class AvgPool1d(Module):
+    """Take the mean of each window of the last dimension.
+
+    Args:
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        padding: zeros at both ends.
+        ceil_mode: whether a last window that is not full counts.
+        count_include_pad: whether padding counts in the mean.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _one(kernel_size)
+        self.stride = _one(kernel_size if stride is None else stride)
+        self.padding = _one(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(Module):
+    """Take the mean of each window of the last two dimensions.
+
+    Args:
+        kernel_size: height and width of a window.
+        stride: steps between windows; `kernel_size` if not given.
+        padding: zeros at both ends.
+        ceil_mode: whether last windows that are not full count.
+        count_include_pad: whether padding counts in the mean.
+        divisor_override: divide by this instead of the number of elements.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.avg_pool2d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AdaptivePool(Module):
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        """Say the output's size."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptivePool):
+    """Take means over as many windows as the output has elements."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptivePool):
+    """Take means over as many windows as the output has elements, in two dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Take the largest elements of as many windows as the output has elements."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Take the largest elements of as many windows as the output has, in two dimensions."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)

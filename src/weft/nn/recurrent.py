@@ -1,0 +1,500 @@
+"""Recurrent cells, and the layers that run them over sequences.
+
+A layer multiplies all steps by the input weights in one product; only the hidden part runs step by
+step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.creation import empty
+from weft.nn import functional as F
+from weft.nn import init
+from weft.nn.module import Module
+from weft.nn.parameter import Parameter
+
+ops = _core.ops
+
+
+class _Recurrent(Module):
+    """What cells and layers share: how parameters are drawn."""
+
+    hidden_size: int
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+
+class _Cell(_Recurrent):
+    gate_count: int
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        width = self.gate_count * hidden_size
+        self.weight_ih = Parameter(empty((width, input_size), dtype=dtype, device=device))
+        self.weight_hh = Parameter(empty((width, hidden_size), dtype=dtype, device=device))
+        for name in ("bias_ih", "bias_hh"):
+            given = Parameter(empty((width,), dtype=dtype, device=device)) if bias else None
+            self.register_parameter(name, given)
+        self.reset_parameters()
+
+    def _start(self, input: Tensor) -> Tensor:
+        return input.new_zeros((*input.shape[:-1], self.hidden_size))
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+
+class RNNCell(_Cell):
+    """Run one step of a plain recurrent network.
+
+    Args:
+        input_size: size of an input.
+        hidden_size: size of the hidden state.
+        bias: whether there are biases.
+        nonlinearity: "tanh" or "relu".
+        device: only "cpu".
+        dtype: of the parameters.
+    """
+
+    gate_count = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = _checked_nonlinearity(nonlinearity)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """Return the next hidden state."""
+        hidden = self._start(input) if hx is None else hx
+        gates = ops.linear(input, self.weight_ih, self.bias_ih) + ops.linear(
+            hidden, self.weight_hh, self.bias_hh
+        )
+        return ops.tanh(gates) if self.nonlinearity == "tanh" else ops.relu(gates)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        text = super().extra_repr()
+        return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
+
+
+class LSTMCell(_Cell):
+    """Run one step of a long short-term memory.
+
+    Args:
+        input_size: size of an input.
+        hidden_size: size of the hidden state and of the cell.
+        bias: whether there are biases.
+        device: only "cpu".
+        dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> cell = weft.nn.LSTMCell(4, 3)
+        >>> hidden, memory = cell(weft.zeros(2, 4))
+        >>> hidden.shape, memory.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
+
+    gate_count = 4
+
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the next hidden state and cell."""
+        if hx is None:
+            hidden = memory = self._start(input)
+        else:
+            hidden, memory = hx
+        gates = ops.linear(input, self.weight_ih, self.bias_ih) + ops.linear(
+            hidden, self.weight_hh, self.bias_hh
+        )
+        return ops.lstm_gates(gates, memory)
+
+
+class GRUCell(_Cell):
+    """Run one step of a gated recurrent unit.
+
+    Args:
+        input_size: size of an input.
+        hidden_size: size of the hidden state.
+        bias: whether there are biases.
+        device: only "cpu".
+        dtype: of the parameters.
+    """
+
+    gate_count = 3
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """Return the next hidden state."""
+        hidden = self._start(input) if hx is None else hx
+        return ops.gru_gates(
+            ops.linear(input, self.weight_ih, self.bias_ih),
+            ops.linear(hidden, self.weight_hh, self.bias_hh),
+            hidden,
+        )
+
+
+def _checked_nonlinearity(name: str) -> str:
+    if name not in ("tanh", "relu"):
+        raise ValueError(f"nonlinearity must be 'tanh' or 'relu', not {name!r}.")
+    return name
+
+
+class _Layer(_Recurrent):
+    """Layers of one kind of cell, forward and backward in time, run over whole sequences."""
+
+    gate_count: int
+    has_memory = False
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if proj_size:
+            raise _core.UnsupportedError(f"{name}(): proj_size is not supported; use a Linear.")
+        if not 0.0 <= dropout <= 1.0:
+            raise ValueError(f"{name}(): dropout must be between 0 and 1; dropout is {dropout}.")
+        if hidden_size <= 0 or num_layers <= 0:
+            raise ValueError(
+                f"{name}(): hidden_size and num_layers must be positive; hidden_size is "
+                f"{hidden_size}, num_layers is {num_layers}."
+            )
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        width = self.gate_count * hidden_size
+        directions = ("", "_reverse") if bidirectional else ("",)
+        for layer in range(num_layers):
+            depth = input_size if layer == 0 else hidden_size * len(directions)
+            for direction in directions:
+                sizes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (width, depth),
+                    "weight_hh": (width, hidden_size),
+                }
+                if bias:
+                    sizes |= {"bias_ih": (width,), "bias_hh": (width,)}
+                for kind, size in sizes.items():
+                    given = Parameter(empty(size, dtype=dtype, device=device))
+                    self.register_parameter(f"{kind}_l{layer}{direction}", given)
+        self.reset_parameters()
+
+    @property
+    def _direction_count(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """Return the parameters, one list for each layer and direction."""
+        each = 4 if self.bias else 2
+        flat = list(self.parameters())
+        return [flat[i : i + each] for i in range(0, len(flat), each)]
+
+    def flatten_parameters(self) -> None:
+        """Do nothing: there is no other layout in memory to choose."""
+
+    def _scan(
+        self,
+        sequence: Tensor,
+        hidden: Tensor,
+        memory: Tensor | None,
+        weights: list[Any],
+        reverse: bool,
+    ) -> tuple[list[Tensor], Tensor | None]:
+        """Run one layer in one direction; return its hidden states and its last memory."""
+        raise NotImplementedError
+
+    def _run(
+        self, input: Tensor, hidden: Tensor | None, memory: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        if input.dim() not in (2, 3):
+            raise _core.ShapeError(
+                f"{type(self).__name__}: input must have 2 or 3 dimensions; input is "
+                f"{tuple(input.shape)}."
+            )
+        alone = input.dim() == 2
+        if alone:
+            input = input.unsqueeze(1)
+            hidden = None if hidden is None else hidden.unsqueeze(1)
+            memory = None if memory is None else memory.unsqueeze(1)
+        elif self.batch_first:
+            input = input.transpose(0, 1)
+        steps, batch, depth = input.shape
+        if depth != self.input_size:
+            raise _core.ShapeError(
+                f"{type(self).__name__}: input's last size must equal input_size; input is "
+                f"{tuple(input.shape)}, input_size is {self.input_size}."
+            )
+        if steps == 0:
+            raise _core.ShapeError(f"{type(self).__name__}: input must have at least one step.")
+        first_hidden = self._first_states(input, hidden, "hx", batch)
+        first_memory = self._first_states(input, memory, "cx", batch) if self.has_memory else None
+
+        last_hidden: list[Tensor] = []
+        last_memory: list[Tensor] = []
+        place = 0
+        for layer in range(self.num_layers):
+            if layer and self.dropout and self.training:
+                input = F.dropout(input, self.dropout, True)
+            outputs: list[Tensor] = []
+            for direction in range(self._direction_count):
+                states, final = self._scan(
+                    input,
+                    first_hidden[place],
+                    first_memory[place] if first_memory else None,
+                    self.all_weights[place],
+                    direction == 1,
+                )
+                last_hidden.append(states[-1])
+                if final is not None:
+                    last_memory.append(final)
+                outputs.append(ops.stack(states[::-1] if direction else states, 0))
+                place += 1
+            input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
+
+        result = input
+        hidden_n = ops.stack(last_hidden, 0)
+        memory_n = ops.stack(last_memory, 0) if last_memory else None
+        if alone:
+            result, hidden_n = result.squeeze(1), hidden_n.squeeze(1)
+            memory_n = None if memory_n is None else memory_n.squeeze(1)
+        elif self.batch_first:
+            result = result.transpose(0, 1)
+        return result, hidden_n, memory_n
+
+    def _first_states(
+        self, input: Tensor, given: Tensor | None, name: str, batch: int
+    ) -> tuple[Tensor, ...]:
+        count = self.num_layers * self._direction_count
+        if given is None:
+            return (input.new_zeros((batch, self.hidden_size)),) * count
+        wanted = (count, batch, self.hidden_size)
+        if tuple(given.shape) != wanted:
+            raise _core.ShapeError(
+                f"{type(self).__name__}: {name} must be {wanted}; {name} is {tuple(given.shape)}."
+            )
+        return tuple(given.unbind(0))
+
+    def _settings(self) -> dict[str, Any]:
+        """Name the settings that the module's text may show, with their defaults."""
+        return {
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0.0,
+            "bidirectional": False,
+        }
+
+    def extra_repr(self) -> str:
+        """Say the sizes and what differs from the defaults."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, default in self._settings().items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+def _split(weights: list[Any]) -> tuple[Any, Any, Any, Any]:
+    """Return the weights and biases of one direction; biases may be None."""
+    return (*weights, None, None) if len(weights) == 2 else tuple(weights)  # type: ignore[return-value]
+
+
+def _step_gates(sequence: Tensor, weights: list[Any], reverse: bool) -> tuple[Any, Any]:
+    """Multiply all steps by the input weights at once, all biases added.
+
+    Returns one tensor a step, in the order they are run, and the hidden weight to multiply by.
+    """
+    weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
+    bias = None if bias_ih is None else bias_ih + bias_hh
+    gates = ops.linear(sequence, weight_ih, bias).unbind(0)
+    return (gates[::-1] if reverse else gates), weight_hh.t()
+
+
+class RNN(_Layer):
+    """Run a plain recurrent network over sequences.
+
+    Args:
+        input_size: size of an input.
+        hidden_size: size of the hidden state.
+        num_layers: how many layers stand above one another.
+        nonlinearity: "tanh" or "relu".
+        bias: whether there are biases.
+        batch_first: whether the batch comes before the steps.
+        dropout: the probability of dropping elements between layers.
+        bidirectional: whether a second run goes from the end to the beginning.
+        device: only "cpu".
+        dtype: of the parameters.
+    """
+
+    gate_count = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+        )
+        self.nonlinearity = _checked_nonlinearity(nonlinearity)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the hidden states of the last layer at all steps, and the last ones of all."""
+        output, hidden, _ = self._run(input, hx, None)
+        return output, hidden
+
+    def _scan(
+        self,
+        sequence: Tensor,
+        hidden: Tensor,
+        memory: Tensor | None,
+        weights: list[Any],
+        reverse: bool,
+    ) -> tuple[list[Tensor], Tensor | None]:
+        gates, weight = _step_gates(sequence, weights, reverse)
+        bend = ops.tanh if self.nonlinearity == "tanh" else ops.relu
+        states: list[Tensor] = []
+        for step in gates:
+            hidden = bend(ops.addmm(step, hidden, weight))
+            states.append(hidden)
+        return states, memory
+
+
+class LSTM(_Layer):
+    """Run a long short-term memory over sequences.
+
+    Args:
+        input_size: size of an input.
+        hidden_size: size of the hidden state and of the cell.
+        num_layers: how many layers stand above one another.
+        bias: whether there are biases.
+        batch_first: whether the batch comes before the steps.
+        dropout: the probability of dropping elements between layers.
+        bidirectional: whether a second run goes from the end to the beginning.
+        proj_size: only 0.
+        device: only "cpu".
+        dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> output, (hidden, memory) = weft.nn.LSTM(4, 3)(weft.zeros(5, 2, 4))
+        >>> output.shape, hidden.shape
+        (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
+    """
+
+    gate_count = 4
+    has_memory = True
+
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return the hidden states of the last layer at all steps, and the last states of all."""
+        hidden, memory = (None, None) if hx is None else hx
+        output, hidden_n, memory_n = self._run(input, hidden, memory)
+        assert memory_n is not None
+        return output, (hidden_n, memory_n)
+
+    def _scan(
+        self,
+        sequence: Tensor,
+        hidden: Tensor,
+        memory: Tensor | None,
+        weights: list[Any],
+        reverse: bool,
+    ) -> tuple[list[Tensor], Tensor | None]:
+        gates, weight = _step_gates(sequence, weights, reverse)
+        addmm, lstm_gates = ops.addmm, ops.lstm_gates
+        states: list[Tensor] = []
+        for step in gates:
+            hidden, memory = lstm_gates(addmm(step, hidden, weight), memory)
+            states.append(hidden)
+        return states, memory
+
+
+class GRU(_Layer):
+    """Run a gated recurrent unit over sequences; arguments as for LSTM."""
+
+    gate_count = 3
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the hidden states of the last layer at all steps, and the last ones of all."""
+        output, hidden, _ = self._run(input, hx, None)
+        return output, hidden
+
+    def _scan(
+        self,
+        sequence: Tensor,
+        hidden: Tensor,
+        memory: Tensor | None,
+        weights: list[Any],
+        reverse: bool,
+    ) -> tuple[list[Tensor], Tensor | None]:
+        weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
+        gates = ops.linear(sequence, weight_ih, bias_ih).unbind(0)
+        linear, gru_gates = ops.linear, ops.gru_gates
+        states: list[Tensor] = []
+        for step in gates[::-1] if reverse else gates:
+            hidden = gru_gates(step, linear(hidden, weight_hh, bias_hh), hidden)
+            states.append(hidden)
+        return states, memory

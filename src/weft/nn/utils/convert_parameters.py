@@ -1,0 +1,24 @@
+"""Turn parameters into one vector and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft import _core
+from weft._core import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """Join the elements of all parameters into one vector."""
+    return _core.ops.cat([parameter.reshape(-1) for parameter in parameters], 0)
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Set the parameters to slices of a vector, in order."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"vector_to_parameters(): vec must be a tensor, not a {type(vec).__name__}.")
+    start = 0
+    for parameter in parameters:
+        end = start + parameter.numel()
+        parameter.data = vec[start:end].reshape(parameter.shape).detach()
+        start = end

@@ -1,0 +1,155 @@
+"""RMSprop and Adagrad, written with in-place tensor ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.autograd import no_grad
+from weft.optim.optimizer import Group, Optimizer, check_settings
+
+
+def _slope(group: Group, param: Tensor, gradient: Tensor) -> Tensor:
+    """Return the gradient with sign and weight decay applied."""
+    if group["maximize"]:
+        gradient = -gradient
+    if group["weight_decay"]:
+        gradient = gradient + param * group["weight_decay"]
+    return gradient
+
+
+class RMSprop(Optimizer):
+    """Step by the gradient over the root of its average square.
+
+    Args:
+        params: parameters or groups of them.
+        lr: the learning rate.
+        alpha: how much of the average is kept at each step.
+        eps: added to the root.
+        weight_decay: factor of the parameters that is added to their gradients.
+        momentum: share of the last step that is kept.
+        centered: whether to subtract the square of the average gradient.
+        maximize: whether to step along the gradient instead.
+        foreach: accepted for PyTorch programs.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ) -> None:
+        del foreach
+        check_settings(
+            "RMSprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
+        )
+        defaults = {
+            "lr": lr,
+            "alpha": alpha,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "centered": centered,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: Group) -> None:
+        with no_grad():
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update_one(group, param, param.grad)
+
+    def _update_one(self, group: Group, param: Tensor, gradient: Tensor) -> None:
+        state, alpha, rate = self.state[param], group["alpha"], float(group["lr"])
+        if not state:
+            state["step"] = 0
+            state["square_avg"] = _core.ops.zeros_like(param.detach())
+            if group["momentum"]:
+                state["momentum_buffer"] = _core.ops.zeros_like(param.detach())
+            if group["centered"]:
+                state["grad_avg"] = _core.ops.zeros_like(param.detach())
+        state["step"] += 1
+        slope = _slope(group, param, gradient)
+        square = state["square_avg"].mul_(alpha).add_(slope * slope * (1 - alpha))
+        if group["centered"]:
+            average = state["grad_avg"].mul_(alpha).add_(slope * (1 - alpha))
+            square = square - average * average
+        change = slope / (square.sqrt() + group["eps"])
+        if group["momentum"]:
+            change = state["momentum_buffer"].mul_(group["momentum"]).add_(change)
+        param.sub_(change * rate)
+
+
+class Adagrad(Optimizer):
+    """Step by the gradient over the root of the sum of its squares.
+
+    Args:
+        params: parameters or groups of them.
+        lr: the learning rate.
+        lr_decay: how fast the learning rate falls with the steps.
+        weight_decay: factor of the parameters that is added to their gradients.
+        initial_accumulator_value: what the sums begin with.
+        eps: added to the root.
+        maximize: whether to step along the gradient instead.
+        foreach: accepted for PyTorch programs.
+        fused: accepted for PyTorch programs.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lr_decay: float = 0.0,
+        weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        del foreach, fused
+        check_settings(
+            "Adagrad",
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for param in group["params"]:
+                start = _core.ops.zeros_like(param.detach())
+                start.fill_(group["initial_accumulator_value"])
+                self.state[param] = {"step": 0, "sum": start}
+
+    def _update(self, group: Group) -> None:
+        with no_grad():
+            for param in group["params"]:
+                if param.grad is None:
+                    continue
+                state = self.state[param]
+                slope = _slope(group, param, param.grad)
+                rate = float(group["lr"]) / (1 + state["step"] * group["lr_decay"])
+                state["step"] += 1
+                total = state["sum"].add_(slope * slope)
+                param.sub_(slope / (total.sqrt() + group["eps"]) * rate)

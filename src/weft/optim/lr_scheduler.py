@@ -1,0 +1,481 @@
+"""Change learning rates as training goes on.
+
+Each scheduler steps once when it is made, which sets the first learning rate.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from weft.optim.optimizer import Group, Optimizer
+
+
+class LRScheduler:
+    """Base class of schedulers.
+
+    Subclasses define `get_lr`, which returns one learning rate a group for `last_epoch`.
+
+    Args:
+        optimizer: whose learning rates to change.
+        last_epoch: the last step that was taken; -1 to begin.
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(
+                f"{type(self).__name__}(): optimizer must be an Optimizer, not a "
+                f"{type(optimizer).__name__}."
+            )
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            if last_epoch == -1:
+                group.setdefault("initial_lr", group["lr"])
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"{type(self).__name__}(): a group has no 'initial_lr', which resuming at "
+                    f"last_epoch {last_epoch} needs."
+                )
+        self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._last_lr: list[float] = []
+        self.step()
+
+    @property
+    def _groups(self) -> list[Group]:
+        return self.optimizer.param_groups
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates of `last_epoch`, one a group."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_lr().")
+
+    def get_last_lr(self) -> list[float]:
+        """Return the learning rates that were set last, one a group."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go one step on, or to the given one, and set the learning rates."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        for group, rate in zip(self._groups, self.get_lr(), strict=True):
+            group["lr"] = rate
+        self._last_lr = [group["lr"] for group in self._groups]
+
+    def _scaled(self, factor: float) -> list[float]:
+        """Return the learning rates as they are now, times a factor."""
+        return [group["lr"] * factor for group in self._groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take back what `state_dict` returned."""
+        self.__dict__.update(state_dict)
+
+
+class LambdaLR(LRScheduler):
+    """Multiply the first learning rate by what a function says of the step.
+
+    Args:
+        optimizer: whose learning rates to change.
+        lr_lambda: a function of the step, or one a group.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        count = len(optimizer.param_groups)
+        self.lr_lambdas = [lr_lambda] * count if callable(lr_lambda) else list(lr_lambda)
+        if len(self.lr_lambdas) != count:
+            raise ValueError(
+                f"LambdaLR(): lr_lambda must have one function a group; there are {count} groups "
+                f"and {len(self.lr_lambdas)} functions."
+            )
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the first learning rates times what the functions say."""
+        pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
+        return [base * function(self.last_epoch) for base, function in pairs]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer and the functions."""
+        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
+
+
+class StepLR(LRScheduler):
+    """Multiply the learning rate by `gamma` every `step_size` steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates, smaller at every `step_size`th step."""
+        due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
+        return self._scaled(self.gamma if due else 1.0)
+
+
+class MultiStepLR(LRScheduler):
+    """Multiply the learning rate by `gamma` at each of the given steps."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+    ) -> None:
+        self.milestones = sorted(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates, smaller at a milestone."""
+        return self._scaled(self.gamma ** self.milestones.count(self.last_epoch))
+
+
+class ExponentialLR(LRScheduler):
+    """Multiply the learning rate by `gamma` at each step."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates, smaller at every step."""
+        return self._scaled(self.gamma if self.last_epoch > 0 else 1.0)
+
+
+class ConstantLR(LRScheduler):
+    """Begin with a share of the learning rate and take all of it after `total_iters` steps."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates."""
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        return self._scaled(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
+
+
+class LinearLR(LRScheduler):
+    """Go from one share of the learning rate to another in `total_iters` even steps."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates."""
+        if self.last_epoch == 0:
+            return self._scaled(self.start_factor)
+        if self.last_epoch > self.total_iters:
+            return self._scaled(1.0)
+        change = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * change
+        return self._scaled(1.0 + change / before)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Let the learning rate fall to `eta_min` along a cosine within `T_max` steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates."""
+        step, least = self.last_epoch, self.eta_min
+        if step == 0:
+            return self._scaled(1.0)
+        if (step - 1 - self.T_max) % (2 * self.T_max) == 0:
+            # The valley: the way up begins with an addition, because the cosine's share is zero.
+            climb = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [
+                group["lr"] + (base - least) * climb
+                for base, group in zip(self.base_lrs, self._groups, strict=True)
+            ]
+        ratio = (1 + math.cos(math.pi * step / self.T_max)) / (
+            1 + math.cos(math.pi * (step - 1) / self.T_max)
+        )
+        return [ratio * (group["lr"] - least) + least for group in self._groups]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Let the learning rate fall along a cosine, again and again.
+
+    Args:
+        optimizer: whose learning rates to change.
+        T_0: steps of the first fall.
+        T_mult: how many times longer each fall is than the one before.
+        eta_min: the least learning rate.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        if T_0 <= 0 or T_mult < 1:
+            raise ValueError(
+                "CosineAnnealingWarmRestarts(): T_0 must be positive and T_mult at least 1; T_0 is "
+                f"{T_0}, T_mult is {T_mult}."
+            )
+        self.T_0 = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates."""
+        since, length = self.last_epoch, self.T_0
+        while since >= length:
+            since -= length
+            length *= self.T_mult
+        share = (1 + math.cos(math.pi * since / length)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
+
+
+class OneCycleLR(LRScheduler):
+    """Let the learning rate rise once and fall below where it began.
+
+    Args:
+        optimizer: whose learning rates to change.
+        max_lr: the highest learning rate.
+        total_steps: steps in all, or
+        epochs: this many times
+        steps_per_epoch: this many.
+        pct_start: share of the steps in which it rises.
+        anneal_strategy: "cos" or "linear".
+        div_factor: how many times smaller than `max_lr` it begins.
+        final_div_factor: how many times smaller than that it ends.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        last_epoch: int = -1,
+    ) -> None:
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError(
+                    "OneCycleLR(): total_steps, or epochs and steps_per_epoch, must be given."
+                )
+            total_steps = epochs * steps_per_epoch
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"OneCycleLR(): anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}."
+            )
+        self.total_steps = total_steps
+        self.max_lr = max_lr
+        self.start_lr = max_lr / div_factor
+        self.end_lr = self.start_lr / final_div_factor
+        self.turn = pct_start * total_steps - 1
+        self.anneal_strategy = anneal_strategy
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates."""
+        step, last = self.last_epoch, self.total_steps - 1
+        if step > last:
+            raise ValueError(f"OneCycleLR: step {step} is beyond the {self.total_steps} in all.")
+        if step <= self.turn:
+            rate = self._between(self.start_lr, self.max_lr, step / self.turn)
+        else:
+            rate = self._between(self.max_lr, self.end_lr, (step - self.turn) / (last - self.turn))
+        return [rate] * len(self._groups)
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self.anneal_strategy == "linear":
+            return start + (end - start) * share
+        return end + (start - end) / 2 * (1 + math.cos(math.pi * share))
+
+
+class SequentialLR(LRScheduler):
+    """Use one scheduler after the other.
+
+    Args:
+        optimizer: whose learning rates to change.
+        schedulers: the schedulers.
+        milestones: at which steps the next one takes over.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        schedulers: Sequence[LRScheduler],
+        milestones: Sequence[int],
+        last_epoch: int = -1,
+    ) -> None:
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "SequentialLR(): there must be one milestone fewer than schedulers; there are "
+                f"{len(milestones)} milestones and {len(schedulers)} schedulers."
+            )
+        self.optimizer = optimizer
+        self.schedulers = list(schedulers)
+        self.milestones = list(milestones)
+        self.last_epoch = last_epoch + 1
+        # Each scheduler has already stepped when it was made; only the first one's step counts.
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in self.schedulers:
+            scheduler.last_epoch -= 1
+        self.schedulers[0].step()
+        self._last_lr = self.schedulers[0].get_last_lr()
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go one step on with the scheduler whose turn it is."""
+        if epoch is not None:
+            raise ValueError("SequentialLR.step() takes no epoch.")
+        self.last_epoch += 1
+        place = bisect_right(self.milestones, self.last_epoch)
+        scheduler = self.schedulers[place]
+        if place > 0 and self.milestones[place - 1] == self.last_epoch:
+            scheduler.step(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer."""
+        state = super().state_dict()
+        state["schedulers"] = [scheduler.state_dict() for scheduler in self.schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take back what `state_dict` returned."""
+        given = dict(state_dict)
+        for scheduler, state in zip(self.schedulers, given.pop("schedulers"), strict=True):
+            scheduler.load_state_dict(state)
+        self.__dict__.update(given)
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Lower the learning rate when a measure has stopped getting better.
+
+    Args:
+        optimizer: whose learning rates to change.
+        mode: "min" if smaller is better, "max" if larger is.
+        factor: what the learning rate is multiplied by.
+        patience: how many steps without a better measure are allowed.
+        threshold: how much better counts.
+        threshold_mode: "rel" for a share of the best measure, "abs" for a difference.
+        cooldown: steps to wait after a change.
+        min_lr: the least learning rate, or one a group.
+        eps: smaller changes are not made.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0.0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError(f"ReduceLROnPlateau(): factor must be below 1; factor is {factor}.")
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(
+                "ReduceLROnPlateau(): mode must be 'min' or 'max' and threshold_mode 'rel' or "
+                f"'abs'; they are {mode!r} and {threshold_mode!r}."
+            )
+        self.optimizer = optimizer
+        self.mode = mode
+        self.factor = factor
+        self.patience = patience
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        count = len(optimizer.param_groups)
+        self.min_lrs = [min_lr] * count if isinstance(min_lr, int | float) else list(min_lr)
+        self.eps = eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = 0
+        self.cooldown_counter = 0
+        self.last_epoch = 0
+        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Take note of a measure and lower the learning rates if it is time.
+
+        Args:
+            metrics: the measure, a number or a tensor with one element.
+            epoch: which step this is.
+        """
+        current = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current):
+            self.best = current
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, least in zip(self._groups, self.min_lrs, strict=True):
+                lower = max(float(group["lr"]) * self.factor, least)
+                if float(group["lr"]) - lower > self.eps:
+                    group["lr"] = lower
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+        self._last_lr = [group["lr"] for group in self._groups]
+
+    def _is_better(self, current: float) -> bool:
+        sign = 1 if self.mode == "min" else -1
+        margin = self.threshold
+        if self.threshold_mode == "rel":
+            # As a share of the best so far; nothing is a share of infinity.
+            margin = self.threshold * self.best * sign if math.isfinite(self.best) else 0.0
+        return current * sign < self.best * sign - margin

@@ -1,0 +1,224 @@
+"""Optimizer: the base class of everything that changes parameters by their gradients."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from typing import Any, TypeAlias, cast
+
+from weft._core import Tensor
+from weft.autograd import enable_grad
+
+Group: TypeAlias = dict[str, Any]
+StepHook: TypeAlias = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
+
+
+class HookHandle:
+    """Take a step hook away again."""
+
+    __slots__ = ("_hook", "_hooks")
+
+    def __init__(self, hooks: list[StepHook], hook: StepHook) -> None:
+        self._hooks = hooks
+        self._hook = hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+def check_settings(owner: str, **settings: float) -> None:
+    """Raise an error for a setting that is negative or NaN."""
+    for name, value in settings.items():
+        if not 0.0 <= float(value):
+            raise ValueError(f"{owner}(): {name} must not be negative; {name} is {value}.")
+
+
+class Optimizer:
+    """Base class of optimizers.
+
+    Subclasses define `_update`, which changes the parameters of one group, or `step` itself.
+
+    Args:
+        params: parameters, pairs of a name and a parameter, or groups: dictionaries with "params"
+            and settings that differ from the defaults.
+        defaults: the settings of groups that do not say otherwise.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        self._pre_hooks: list[StepHook] = []
+        self._post_hooks: list[StepHook] = []
+        if isinstance(params, Tensor):
+            raise TypeError(
+                f"{type(self).__name__}(): params must be a list of parameters or groups, not one "
+                "tensor."
+            )
+        given = list(params)
+        if not given:
+            raise ValueError(f"{type(self).__name__}(): params is empty.")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
+            self.add_param_group(cast("Group", group))
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of parameters with settings of its own.
+
+        Args:
+            param_group: a dictionary with "params" and settings that differ from the defaults.
+        """
+        name = type(self).__name__
+        if not isinstance(cast("Any", param_group), dict):
+            raise TypeError(f"{name}: a group must be a dict, not a {type(param_group).__name__}.")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError(f"{name}: params must have an order; a set has none.")
+        params = [given] if isinstance(given, Tensor) else list(given)
+        group = {**self.defaults, **param_group}
+        if params and isinstance(params[0], tuple):
+            group["param_names"] = [pair[0] for pair in params]
+            params = [pair[1] for pair in params]
+        seen = {id(param) for other in self.param_groups for param in other["params"]}
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(f"{name}: params must be tensors, not {type(param).__name__}.")
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"{name}: params must be leaves, but one is the result of an operation, so it "
+                    "would get no gradient. Pass the tensors it was made from."
+                )
+            if id(param) in seen:
+                raise ValueError(f"{name}: a parameter appears twice.")
+            seen.add(id(param))
+        group["params"] = params
+        self.param_groups.append(group)
+
+    def _update(self, group: Group) -> None:
+        """Change the parameters of one group."""
+        raise NotImplementedError(f"{type(self).__name__} must define step().")
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change all parameters once.
+
+        Args:
+            closure: a function that computes the loss and its gradients; called first.
+
+        Returns:
+            What the closure returned.
+        """
+        for hook in list(self._pre_hooks):
+            changed = hook(self, (closure,), {})
+            if changed is not None:
+                (closure,) = changed[0]
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            self._update(group)
+        for hook in list(self._post_hooks):
+            hook(self, (closure,), {})
+        return loss
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param.grad = None
+                elif param.grad is not None:
+                    param.grad = param.grad.new_zeros(param.grad.shape)
+
+    def register_step_pre_hook(self, hook: StepHook) -> HookHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step."""
+        return HookHandle(self._pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: StepHook) -> HookHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return HookHandle(self._post_hooks, hook)
+
+    # ---- state ---------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return settings and state as plain dictionaries; parameters are numbers in them."""
+        numbers: dict[int, int] = {}
+        groups: list[Group] = []
+        for group in self.param_groups:
+            for param in group["params"]:
+                numbers[id(param)] = len(numbers)
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(param)] for param in group["params"]]
+            groups.append(packed)
+        state = {
+            (numbers[id(key)] if id(key) in numbers else key): value
+            for key, value in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take back what `state_dict` returned.
+
+        Raises:
+            ValueError: if the groups do not fit.
+        """
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError(
+                f"load_state_dict(): the optimizer has {len(self.param_groups)} group(s) of "
+                f"parameters and the state_dict has {len(groups)}."
+            )
+        params: dict[Any, Tensor] = {}
+        for own, given in zip(self.param_groups, groups, strict=True):
+            if len(own["params"]) != len(given["params"]):
+                raise ValueError(
+                    f"load_state_dict(): a group has {len(own['params'])} parameter(s) in the "
+                    f"optimizer and {len(given['params'])} in the state_dict."
+                )
+            params.update(zip(given["params"], own["params"], strict=True))
+        state: dict[Any, dict[str, Any]] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in params:
+                state[params[key]] = {
+                    name: _fitted(name, item, params[key]) for name, item in value.items()
+                }
+            else:
+                state[key] = deepcopy(value)
+        self.state = state
+        for own, given in zip(self.param_groups, groups, strict=True):
+            settings = {key: value for key, value in given.items() if key != "params"}
+            own.update(deepcopy(settings))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": dict(self.state),
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.state = defaultdict(dict, state["state"])
+        self._pre_hooks = []
+        self._post_hooks = []
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _fitted(name: str, item: Any, param: Tensor) -> Any:
+    """Copy one entry of a state, in the parameter's dtype; steps are counted in ints."""
+    if name == "step":
+        return int(item)
+    if isinstance(item, Tensor):
+        copy = item.detach().clone()
+        return copy.to(param.dtype) if param.is_floating_point() else copy
+    return deepcopy(item)

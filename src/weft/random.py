@@ -1,0 +1,72 @@
+"""Seeds and states of random streams."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from weft._core import Generator, default_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator and start its stream over.
+
+    Args:
+        seed: Any integer.
+
+    Returns:
+        The default generator.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> a = weft.rand(2)
+        >>> _ = weft.manual_seed(0)
+        >>> bool((a == weft.rand(2)).all())
+        True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the default generator from the operating system; return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Return the seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> tuple[int, int]:
+    """Return the state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: tuple[int, int]) -> None:
+    """Bring the default generator back to a state.
+
+    Args:
+        new_state: What `get_rng_state` returned.
+    """
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(enabled: bool = True) -> Iterator[None]:
+    """Give the default generator its old state back after a block.
+
+    Args:
+        enabled: False makes it do nothing.
+    """
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.set_state(state)

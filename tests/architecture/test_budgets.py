@@ -1,0 +1,19 @@
+"""The line budgets: what grows past them has to be thought over, not squeezed in."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def test_autograd_engine_stays_small() -> None:
+    assert lines(ROOT / "cpp/weft/autograd/engine.cpp") < 300
+
+
+def test_cpp_stays_small() -> None:
+    sources = [path for path in (ROOT / "cpp").rglob("*") if path.is_file()]
+    assert sources
+    assert sum(map(lines, sources)) < 15_000

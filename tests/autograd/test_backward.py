@@ -1,0 +1,272 @@
+"""backward() and grad(): what they compute, their options, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+import weft
+from weft import Tensor
+from weft.autograd import backward, grad
+
+
+def leaf(*numbers: float) -> Tensor:
+    return weft.tensor(list(numbers), dtype=weft.float64, requires_grad=True)
+
+
+def test_a_gradient_accumulates() -> None:
+    x = leaf(1, 2)
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [5, 7]
+
+
+def test_a_tensor_used_twice_gets_both_gradients() -> None:
+    x = leaf(2, 3)
+    y = x * x
+    (y + y * x).sum().backward()
+    assert x.grad.tolist() == [2 * 2 + 3 * 4, 2 * 3 + 3 * 9]
+
+
+def test_accumulating_keeps_the_gradient_object() -> None:
+    x = leaf(1)
+    (x * 2).sum().backward()
+    first = x.grad
+    (x * 2).sum().backward()
+    assert x.grad is first
+    assert first.tolist() == [4]
+
+
+def test_a_given_gradient_is_not_adopted() -> None:
+    x = leaf(1, 2)
+    given = weft.ones(2, dtype=weft.float64)
+    alias = x.view(2)
+    alias.backward(given)
+    alias = x.view(2)
+    alias.backward(given)
+    assert given.tolist() == [1, 1]
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_two_leaves_do_not_share_a_gradient() -> None:
+    a, b = leaf(1), leaf(2)
+    (a + b).sum().backward()
+    a.grad += 1
+    assert b.grad.tolist() == [1]
+
+
+def test_backward_of_several_tensors() -> None:
+    x = leaf(1, 2)
+    y, z = x * 2, (x * x).sum()
+    backward([y, z], [weft.ones(2, dtype=weft.float64), None])
+    assert x.grad.tolist() == [4, 6]
+
+
+def test_backward_accumulates_into_inputs_only() -> None:
+    a, b = leaf(1), leaf(2)
+    (a * b).sum().backward(inputs=[a])
+    assert a.grad.tolist() == [2]
+    assert b.grad is None
+    with pytest.raises(RuntimeError, match="cannot be empty"):
+        (a * b).sum().backward(inputs=[])
+
+
+def test_backward_into_an_inner_tensor() -> None:
+    a = leaf(3)
+    b = a * a
+    (b * b).sum().backward(inputs=[a])
+    assert a.grad.tolist() == [4 * 27]
+
+
+def test_grad_touches_no_leaf() -> None:
+    x = leaf(1, 2)
+    (result,) = grad((x * x).sum(), x)
+    assert result.tolist() == [2, 4]
+    assert x.grad is None
+
+
+def test_grad_of_inner_tensors() -> None:
+    x = leaf(2)
+    y = x * x
+    z = (y * y).sum()
+    by_y, by_x = grad(z, [y, x])
+    assert by_y.tolist() == [8]
+    assert by_x.tolist() == [32]
+
+
+def test_grad_with_respect_to_the_output_itself() -> None:
+    x = leaf(2)
+    y = (x * x).sum()
+    assert grad(y, y)[0].item() == 1
+
+
+def test_grad_outputs() -> None:
+    x = leaf(1, 2)
+    given = weft.tensor([3.0, 4.0], dtype=weft.float64)
+    assert grad(x * x, x, given)[0].tolist() == [6, 16]
+    assert grad([x * x, x], [x], [given, given])[0].tolist() == [9, 20]
+
+
+def test_unused_inputs() -> None:
+    x, unused = leaf(1), leaf(2)
+    with pytest.raises(RuntimeError, match=r"not have been used in the graph \(input 1"):
+        grad((x * x).sum(), [x, unused])
+    assert grad((x * x).sum(), [x, unused], allow_unused=True)[1] is None
+    assert grad((x * x).sum(), [x, unused], materialize_grads=True)[1].tolist() == [0]
+
+
+def test_only_what_leads_to_the_inputs_runs() -> None:
+    a, b = leaf(1), leaf(2)
+    seen: list[str] = []
+    c = b * b
+    c.register_hook(lambda _: seen.append("c"))
+    grad((a * a + c).sum(), a)
+    assert seen == []
+
+
+def test_derivatives_of_any_order() -> None:
+    x = leaf(2)
+    y = (x**5).sum()
+    wanted = [5 * 16, 20 * 8, 60 * 4, 120 * 2, 120, 0]
+    for number in wanted:
+        (result,) = grad(y, x, create_graph=True)
+        assert result.tolist() == pytest.approx([number])
+        y = result.sum()
+
+
+def test_create_graph_through_backward() -> None:
+    x = leaf(3)
+    (x**3).sum().backward(create_graph=True)
+    first = x.grad
+    assert first.requires_grad
+    x.grad = None
+    first.sum().backward()
+    assert x.grad.tolist() == [18]
+
+
+def test_retain_graph() -> None:
+    x = leaf(1, 2)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4, 8]
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+
+
+def test_a_graph_that_saved_nothing_can_run_twice() -> None:
+    x = leaf(1, 2)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_saved_tensors_are_freed_by_backward() -> None:
+    x = weft.ones(1000, requires_grad=True)
+    before = weft._core.live_bytes()
+    y = (x * 2).exp().sum()
+    node = y.grad_fn.next_functions[0][0]
+    assert node._saved_bytes == 4000
+    assert weft._core.live_bytes() >= before + 4000
+    y.backward()
+    assert node._saved_bytes == 0
+    x.grad = None
+    assert weft._core.live_bytes() < before + 4000
+
+
+def test_an_implicit_gradient_needs_one_element() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match=r"only for scalar outputs; this output has shape \(2"):
+        (x * 2).backward()
+    (leaf(5).view(1, 1) * 2).backward()
+
+
+def test_a_gradient_has_the_shape_of_its_tensor() -> None:
+    x = leaf(1, 2)
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] has a shape of \(3.*output\[0\]"):
+        (x * 2).backward(weft.ones(3))
+    with pytest.raises(RuntimeError, match="1 tensors and 2 gradients"):
+        backward([x * 2], [weft.ones(2), weft.ones(2)])
+    with pytest.raises(TypeError):
+        (x * 2).backward(3.0)  # pyright: ignore
+
+
+def test_a_gradient_has_the_dtype_of_its_leaf() -> None:
+    x = weft.ones(2, requires_grad=True)
+    (x.double() * 2).sum().backward()
+    assert x.grad.dtype == weft.float32
+    half = weft.ones(2, dtype=weft.float16, requires_grad=True)
+    (half * x.detach()).sum().backward()
+    assert half.grad.dtype == weft.float16
+
+
+def test_gradients_are_summed_over_broadcast_dimensions() -> None:
+    row, column = leaf(1, 2, 3), leaf(4, 5).view(2, 1).detach().requires_grad_()
+    (row * column).sum().backward()
+    assert row.grad.tolist() == [9, 9, 9]
+    assert column.grad.tolist() == [[6], [6]]
+
+
+def test_wrong_arguments_are_refused() -> None:
+    x = leaf(1)
+    with pytest.raises(TypeError):
+        grad(3, x)  # pyright: ignore
+    with pytest.raises(TypeError):
+        grad((x * x).sum(), [3])  # pyright: ignore
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        grad((x * x).sum(), weft.ones(1))
+
+
+def test_backward_inside_a_hook() -> None:
+    """Backward may start while another one runs."""
+    x, inner = leaf(2), leaf(3)
+
+    def hook(gradient: Tensor) -> Tensor:
+        with weft.enable_grad():
+            (inner * inner).sum().backward()
+        return gradient * 2
+
+    y = x * x
+    y.register_hook(hook)
+    y.sum().backward()
+    assert x.grad.tolist() == [8]
+    assert inner.grad.tolist() == [6]
+
+
+def test_gradient_with_respect_to_a_view() -> None:
+    x = leaf(1, 2, 3, 4)
+    part = x[1:3]
+    (by_part,) = grad((part * part).sum(), part)
+    assert by_part.tolist() == [4, 6]
+
+
+def test_requires_grad_is_for_floats_and_leaves() -> None:
+    with pytest.raises(RuntimeError, match="floating point.*int64"):
+        weft.tensor([1]).requires_grad_()
+    y = leaf(1) * 2
+    with pytest.raises(RuntimeError, match="leaf variables"):
+        y.requires_grad_(False)
+    x = leaf(1)
+    x.requires_grad_(False)
+    assert not (x * 2).requires_grad
+
+
+def test_assigning_a_gradient() -> None:
+    x = leaf(1, 2)
+    x.grad = weft.ones(2, dtype=weft.float64)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="shape"):
+        x.grad = weft.ones(3, dtype=weft.float64)
+    with pytest.raises(RuntimeError, match="dtype"):
+        x.grad = weft.ones(2)
+    with pytest.raises(TypeError):
+        x.grad = 3  # pyright: ignore
+
+
+def test_a_leaf_that_is_gone_gets_no_gradient() -> None:
+    x = leaf(1)
+    y = (x * leaf(2)).sum()
+    y.backward()
+    assert x.grad.tolist() == [2]

@@ -1,0 +1,210 @@
+"""What fuzz programs may use. A reproduction starts with `from tests.fuzz.kit import *`."""
+
+from __future__ import annotations
+
+import array
+import copy
+import math
+import operator
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+
+import weft
+from weft import _core
+
+__all__ = [
+    "Custom",
+    "Index",
+    "Shrinking",
+    "Skip",
+    "array",
+    "back",
+    "copy",
+    "cyclic",
+    "deep",
+    "hostile_dlpack",
+    "in_inference",
+    "inf",
+    "keep_small",
+    "math",
+    "nan",
+    "np",
+    "operator",
+    "pickle",
+    "read_only",
+    "weft",
+]
+
+warnings.simplefilter("ignore")
+inf, nan = math.inf, math.nan
+LARGEST = 1 << 22  # elements of a result that later lines may work on
+
+
+class Skip(Exception):
+    """The rest of the program would only take long."""
+
+
+def deep(levels: int) -> list[Any]:
+    """Return a list in a list in a list."""
+    made: list[Any] = [1.0]
+    for _ in range(levels):
+        made = [made]
+    return made
+
+
+def cyclic() -> list[Any]:
+    """Return a list that contains itself."""
+    made: list[Any] = [1.0]
+    made.append(made)
+    return made
+
+
+def read_only(values: Any) -> np.ndarray:
+    """Return an array that may not be written."""
+    made = np.array(values)
+    made.flags.writeable = False
+    return made
+
+
+def in_inference(*size: int) -> weft.Tensor:
+    """Return a tensor made in inference mode."""
+    with weft.inference_mode():
+        return weft.ones(*size)
+
+
+class Index:
+    """An object whose __index__, __float__ and __bool__ misbehave."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __index__(self) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    __float__ = __int__ = __bool__ = __len__ = __index__
+
+
+class Shrinking(list):
+    """A list that loses its items when somebody looks at one of them."""
+
+    def __init__(self) -> None:
+        super().__init__([_Clearer(self), 1, 2, 3])
+
+
+class _Clearer:
+    def __init__(self, owner: list[Any]) -> None:
+        self.owner = owner
+
+    def __index__(self) -> int:
+        self.owner.clear()
+        return 1
+
+    __float__ = __int__ = __index__
+
+
+class hostile_dlpack:
+    """An object whose __dlpack__ returns what it should not."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.answer
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def _make_custom() -> Any:
+    class Custom(weft.autograd.Function):
+        """Returns a given answer from backward."""
+
+        answer: Any = None
+
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            ctx.save_for_backward(*[arg for arg in args if isinstance(arg, weft.Tensor)])
+            return args[0].clone() if isinstance(args[0], weft.Tensor) else weft.ones(2)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            _ = ctx.saved_tensors
+            return Custom.answer if Custom.answer is not None else grads[0]
+
+    return Custom
+
+
+Custom: Any = _make_custom() if hasattr(weft.autograd, "Function") else None
+
+
+def tensors_in(value: Any, depth: int = 3) -> list[weft.Tensor]:
+    """Return the tensors of a result."""
+    if isinstance(value, weft.Tensor):
+        return [value]
+    if isinstance(value, list | tuple) and depth:
+        return [found for item in value[:8] for found in tensors_in(item, depth - 1)]
+    return []
+
+
+def keep_small(value: Any) -> None:
+    """End the program if a result is so large that working on it would only take long."""
+    if any(tensor.numel() > LARGEST for tensor in tensors_in(value)):
+        raise Skip
+
+
+def back(value: Any, again: bool = False) -> None:
+    """Differentiate a result, once or twice."""
+    roots = [tensor for tensor in tensors_in(value) if tensor.requires_grad]
+    keep_small(roots)
+    for root in roots[:2]:
+        if not again:
+            root.sum().backward(retain_graph=True)
+            continue
+        leaves = [found for found in _leaves(root) if found.numel() <= LARGEST]
+        grads = weft.autograd.grad(root.sum(), leaves, create_graph=True, allow_unused=True)
+        total = [grad.sum() for grad in grads if grad is not None and grad.requires_grad]
+        if total:
+            weft.stack(total).sum().backward()
+
+
+def _leaves(root: weft.Tensor) -> list[weft.Tensor]:
+    found, stack, seen = [], [root.grad_fn], set()
+    while stack and len(seen) < 1000:
+        node = stack.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.name() == "AccumulateGrad":
+            found.append(node.variable)
+        stack += [parent for parent, _ in node.next_functions]
+    return found or [root]
+
+
+def reset() -> None:
+    """Undo what a program may have switched."""
+    for _ in range(8):
+        _core.pop_save_hooks()
+    _core.set_inference_mode(False)
+    _core.set_grad_enabled(True)
+    _core.set_default_dtype(_core.float32)
+    _core.set_num_threads(2)
+    weft.set_printoptions(profile="default")
+    weft.manual_seed(0)
+    if Custom is not None:
+        Custom.answer = None
+
+
+def canary() -> str:
+    """Compute something known; say what is wrong with the answer, or nothing."""
+    x = weft.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = ((x * 2 + 1) * x).sum()
+    y.backward()
+    if y.item() != 34.0 or x.grad is None or x.grad.tolist() != [5.0, 9.0, 13.0]:
+        return f"a small sum is {y.item()} with gradient {x.grad}, not 34 with [5, 9, 13]"
+    z = weft.arange(6).reshape(2, 3)[:, 1:].sum()
+    return "" if z.item() == 12 else f"a small integer sum is {z.item()}, not 12"

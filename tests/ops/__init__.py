@@ -1,0 +1,1 @@
+"""One table of ops with sample inputs, and the tests that it drives."""
