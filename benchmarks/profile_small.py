@@ -63,13 +63,23 @@ def own_command(arguments: argparse.Namespace, count: int, tool: str) -> list[st
     return [*command, "--library", arguments.library, "--count", str(count), "--tool", tool]
 
 
+def run_or_end(command: list[str]) -> None:
+    """Run a command that says itself what went wrong; end if something did."""
+    try:
+        code = subprocess.run(command, check=False).returncode
+    except FileNotFoundError:
+        sys.exit(f"{command[0]} is not installed.")
+    if code != 0:
+        sys.exit(code)
+
+
 def show_callgrind(arguments: argparse.Namespace, count: int) -> None:
     """Run under callgrind and print the instructions of one repetition."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "callgrind.out")
         tool = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--quiet"]
         command = [*tool, f"--callgrind-out-file={output}"]
-        subprocess.run([*command, *own_command(arguments, count, "inside")], check=True)
+        run_or_end([*command, *own_command(arguments, count, "inside")])
         # Counting ended before the process did: the counts are in the last dump that has any.
         dumps = max(Path(folder).glob("callgrind.out*"), key=lambda path: path.stat().st_size)
         for inclusive in ("no", "yes"):
@@ -100,7 +110,7 @@ def show_perf(arguments: argparse.Namespace, count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder, "perf.data"))
         record = ["perf", "record", "--quiet", "-e", "cpu-clock", "-F", "5000", "-o", data]
-        subprocess.run([*record, *own_command(arguments, count, "none")], check=True)
+        run_or_end([*record, *own_command(arguments, count, "none")])
         report = ["perf", "report", "-i", data, "--stdio", "--percent-limit", "0.5"]
         text = subprocess.run(report, check=True, capture_output=True, text=True).stdout
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]

@@ -120,6 +120,7 @@ def public_names(module: types.ModuleType) -> list[str]:
 
 
 def signature_text(value: Any) -> str:
+    value = inspect.unwrap(value)
     if isinstance(value, _core.OpFunction):
         return value.signature.partition("(")[1] + value.signature.partition("(")[2]
     try:

@@ -175,6 +175,7 @@ def run_backward(
     accumulate: _bool,
     /,
 ) -> tuple[Tensor, ...]: ...
+def backward_of_one(tensor: Tensor, /) -> None: ...
 def add_hook(tensor: Tensor, function: Callable[[Tensor], Any], /) -> _int: ...
 def add_post_accumulate_hook(tensor: Tensor, function: Callable[[Tensor], Any], /) -> _int: ...
 def remove_hook(id: _int, /) -> None: ...
@@ -591,7 +592,8 @@ def tensor_text(annotations: Annotations) -> str:
     fixed = TENSOR_FIXED + operator_text()
     derived: list[str] = []
     done = declared(fixed)
-    for name, value in sorted(vars(weft.Tensor).items()):
+    for name, found in sorted(vars(weft.Tensor).items()):
+        value = inspect.unwrap(found) if callable(found) else found
         if name in done or name in ("__module__", "__dir__", "__doc__", "__reduce_ex__"):
             continue
         if isinstance(value, _core.OpFunction):
@@ -660,7 +662,7 @@ def package_stub() -> str:
     """Return the text of __init__.pyi."""
     imports, variables, functions = [], ["__version__: str\n"], []
     for name in public_names():
-        value = getattr(weft, name)
+        value = inspect.unwrap(getattr(weft, name))
         if isinstance(value, _core.OpFunction):
             functions.append(op_text(value, name, doc=op_doc(value)))
         elif isinstance(value, _core.dtype):

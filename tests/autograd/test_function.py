@@ -111,11 +111,14 @@ def test_derivatives_of_any_order(function: type[Function]) -> None:
     x = leaf(0.5, 1.5)
     assert gradcheck(function.apply, (x,))
     assert gradgradcheck(function.apply, (x,))
-    (first,) = grad(function.apply(x).sum(), x, create_graph=True)
-    (second,) = grad(first.sum(), x, create_graph=True)
-    (third,) = grad(second.sum(), x, allow_unused=True, materialize_grads=True)
-    wanted = [0.0, 0.0] if function is Square else x.exp().tolist()
-    assert third.tolist() == pytest.approx(wanted)
+
+
+def test_a_third_derivative() -> None:
+    x = leaf(0.5, 1.5)
+    y = Exp.apply(x)
+    for _ in range(3):
+        (y,) = grad(y.sum(), x, create_graph=True)
+    assert y.tolist() == pytest.approx(x.exp().tolist())
 
 
 def test_several_inputs_and_outputs() -> None:

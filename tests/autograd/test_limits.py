@@ -51,11 +51,27 @@ def test_a_long_chain_of_views_and_in_place_ops() -> None:
     before = weft._core.live_nodes()
     x = weft.ones(2, requires_grad=True)
     y = x * 1
-    for _ in range(50_000):
-        y[0].add_(1)
-        y = y.view(2)
+    for _ in range(20_000):
+        y[0].mul_(1)
+        y.view(2).add_(1)
     y.sum().backward()
     assert x.grad.tolist() == [1, 1]
+    del x, y
+    assert weft._core.live_nodes() == before
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_long_chain_of_views(requires_grad: bool) -> None:
+    gc.collect()
+    before = weft._core.live_nodes()
+    x = weft.ones(2, requires_grad=requires_grad)
+    y = x
+    for _ in range(300_000):
+        y = y.view(2)
+    assert y._base is x
+    if requires_grad:
+        y.sum().backward()
+        assert x.grad.tolist() == [1, 1]
     del x, y
     assert weft._core.live_nodes() == before
 

@@ -32,11 +32,11 @@ class Failure:
 
 def cause_of(program: list[str], answer: Answer) -> str:
     """Return a text that is the same for the same bug, as far as one can tell."""
-    if answer.status != "wrong" and " in " not in answer.cause:
-        # Without a sanitizer's stack only the function that was called is known.
-        called = re.findall(r"(?:^|= )(?:\w+ \S+ )?([\w.]+)\(", "\n".join(program), re.MULTILINE)
-        return f"{answer.cause} {called[-2] if len(called) > 1 else called}"
-    return answer.cause
+    if answer.status == "wrong" or ", in " in answer.text:
+        return answer.cause
+    # Without a sanitizer's stack only the line that ran is known.
+    line = program[min(answer.line, len(program) - 1)]
+    return f"{answer.cause} {re.sub(r'[ar][0-9]+', 'x', line).partition('(')[0][:60]}"
 
 
 @dataclass

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from typing import Any
 
+MARK_NAME = "WEFT_FUZZ_LINE"  # number of the file descriptor
 EVERY = 25  # programs between two looks at whether the state still computes
 
 
@@ -33,13 +34,20 @@ def resident_bytes() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def mark_line(number: int) -> None:
+    """Leave behind which line runs now, for the case that it is the last one."""
+    if MARK_NAME in os.environ:
+        os.pwrite(int(os.environ[MARK_NAME]), number.to_bytes(4, "little"), 0)
+
+
 def run(
     lines: list[str], namespace: dict[str, Any], wrong: tuple[type[BaseException], ...]
 ) -> dict:
     """Run one program; the first exception ends it."""
     from tests.fuzz.kit import Skip
 
-    for line in lines:
+    for number, line in enumerate(lines):
+        mark_line(number)
         try:
             exec(compile(line, "<fuzz>", "exec"), namespace)
         except Skip:

@@ -126,6 +126,7 @@ def python_parameters(function: Any, drop_first: bool) -> tuple[Parameter, ...]:
 
 
 def parameters_of(value: Any, drop_first: bool = False) -> tuple[Parameter, ...]:
+    value = inspect.unwrap(value)
     if isinstance(value, _core.OpFunction):
         return op_parameters(value.__name__)[int(drop_first) :]
     return python_parameters(value, drop_first and not isinstance(value, type))

@@ -26,6 +26,7 @@ class Answer:
 
     status: str
     text: str
+    line: int = 0  # which line of the program, where that is known
 
     @property
     def is_failure(self) -> bool:
@@ -76,6 +77,7 @@ class Child:
         self.timeout = timeout
         self.process: subprocess.Popen[bytes] | None = None
         self.report = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
+        self.mark = tempfile.TemporaryFile()  # noqa: SIM115
         self.buffer = b""
 
     def __enter__(self) -> Self:
@@ -84,11 +86,13 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.stop()
         self.report.close()
+        self.mark.close()
 
     def start(self) -> subprocess.Popen[bytes]:
         options = os.environ.get("ASAN_OPTIONS", "")
         environment = os.environ | {
             "PYTHONHASHSEED": "0",
+            "WEFT_FUZZ_LINE": str(self.mark.fileno()),
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
             "ASAN_OPTIONS": f"{options}:max_allocation_size_mb=512:allocator_may_return_null=1"
@@ -104,6 +108,7 @@ class Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.report,
+            pass_fds=(self.mark.fileno(),),
         )
         return self.process
 
@@ -121,6 +126,9 @@ class Child:
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+
+    def read_mark(self) -> int:
+        return int.from_bytes(os.pread(self.mark.fileno(), 4, 0), "little")
 
     def read_report(self) -> str:
         self.report.seek(0)
@@ -167,7 +175,8 @@ class Child:
                 if code == 0:  # it has used much memory and ended by itself
                     yield from self.run(programs[done:])
                     return
-                yield Answer("died", describe_death(code, self.read_report()))
+                text = describe_death(code, self.read_report())
+                yield Answer("died", text, self.read_mark())
                 return
             answer = Answer(**json.loads(line))
             yield answer

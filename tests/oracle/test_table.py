@@ -137,7 +137,9 @@ def compare_gradients(row: Row, dtype: str, order: int) -> None:
             # None and zeros say the same.
             zero = np.zeros(like.shape)
             left, right = (zero if value is None else value for value in (got, want))
-            assert_close(left, right, dtype, 4 * row.tolerance, what)
+            # PyTorch rounds some constants of its float64 gradients to float32.
+            factor = 100 if dtype == "float64" else 4
+            assert_close(left, right, dtype, factor * row.tolerance, what)
             assert got is None or dtype_name(got) == dtype, what
 
 

@@ -244,6 +244,8 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
   if (like->is_number && inputs.size() > 1) like = inputs[1].get();
   const Array& shape = like->array;
   if (shape.dtype > DType::f64 || like->is_number) return {};
+  const BlockFunction block = op.blocks[shape.dtype == DType::f64];
+  if (!block) return {};  // no formula for floats: the general way says so
   const int64_t count = shape.count();
   if (count > small_count || !shape.is_contiguous()) return {};
   alignas(64) char tiles[2][small_count * 8];
@@ -267,7 +269,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
   }
   Value output(base::Ref<ValueData>(
       new ValueData(tensor::Storage::allocate(count * tensor::item_size(shape.dtype)), shape)));
-  op.blocks[shape.dtype == DType::f64](output.array().data(), pointers, count);
+  block(output.array().data(), pointers, count);
   if (modes.grad && need.needs && op.differentiable()) {
     attach(op, {}, inputs, std::span(&output, 1), need, false);
   } else {

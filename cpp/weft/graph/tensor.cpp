@@ -61,8 +61,8 @@ void TensorData::set_view_of(TensorData& parent) {
   TensorRef base = parent.base_ ? parent.base_ : TensorRef(&parent);
   // A composite may have copied on the way: then there is no chain of views to the base.
   const ValueData* at = value_.get();
-  while (at->view && at != base->value_.get()) at = at->view->parent.get();
-  if (at != base->value_.get()) return;
+  while (at->view && at != parent.value_.get()) at = at->view->parent.get();
+  if (at != parent.value_.get()) return;
   base_ = std::move(base);
   generation_ = base_->generation_;
   root_ = base_->value_;

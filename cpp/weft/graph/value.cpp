@@ -36,7 +36,11 @@ Value cached_number(T number, DType dtype) {
 ValueData::ValueData(Array given) : array(std::move(given)) {}
 ValueData::ValueData(base::Ref<tensor::Storage> storage, const Array& other)
     : array{std::move(storage), other.sizes, other.strides, 0, other.dtype} {}
-ValueData::~ValueData() = default;
+ValueData::~ValueData() {
+  // A long chain of views goes one by one, not each inside the next.
+  std::unique_ptr<ViewOf> next = std::move(view);
+  while (next && next->parent.get()->use_count() == 1) next = std::move(next->parent->view);
+}
 
 Value number_value(double number) { return cached_number(number, DType::f64); }
 Value number_value(int64_t number) { return cached_number(number, DType::i64); }

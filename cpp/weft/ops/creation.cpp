@@ -125,8 +125,10 @@ double spaced(const Call& call, int64_t i) {
                        : end - step * static_cast<double>(steps - 1 - i);
 }
 
+// One triangle of a matrix: in each row the columns before (or from) an edge that moves by one a
+// row.
 struct Triangle {
-  int64_t rows, columns, offset;
+  int64_t rows, columns, shift;
   bool lower;
 
   Triangle(const Call& call, bool lower) : lower(lower) {
@@ -135,28 +137,46 @@ struct Triangle {
     call.require(rows >= 0 && columns >= 0, ErrorKind::value,
                  "row and col must not be negative, got ", rows, " and ", columns);
     tensor::checked_count(call.heading(), Dims{rows, columns});
-    offset = std::clamp<int64_t>(call.integer("offset"), -rows, columns);
+    shift = std::clamp<int64_t>(call.integer("offset"), -rows, columns) + (lower ? 1 : 0);
   }
-  // The first column of a row that lies right of the lower part.
-  int64_t edge(int64_t row) const {
-    return std::clamp<int64_t>(row + offset + (lower ? 1 : 0), 0, columns);
-  }
-  int64_t begin(int64_t row) const { return lower ? 0 : edge(row); }
-  int64_t end(int64_t row) const { return lower ? edge(row) : columns; }
-  // Rows outside of these are empty.
-  int64_t first_row() const { return lower ? std::clamp<int64_t>(-offset, 0, rows) : 0; }
-  int64_t last_row() const {
-    return columns == 0 ? 0 : lower ? rows : std::clamp<int64_t>(columns - offset, 0, rows);
-  }
-  // Edges grow by one a row until they reach the last column.
+  int64_t edge(int64_t row) const { return std::clamp<int64_t>(row + shift, 0, columns); }
+  // Rows before the first edge have none of the lower columns, rows from the last one on all.
+  int64_t first() const { return std::clamp<int64_t>(-shift, 0, rows); }
+  int64_t last() const { return std::clamp<int64_t>(columns - shift, first(), rows); }
   int64_t count() const {
-    const int64_t grows_from = std::clamp<int64_t>(-edge_shift(), 0, rows);
-    const int64_t grows_to = std::clamp<int64_t>(columns - edge_shift(), grows_from, rows);
-    const Wide growing = static_cast<Wide>(grows_to - grows_from) *
-                         (edge(grows_from) + edge(grows_to) - (grows_to < rows ? 1 : 0)) / 2;
-    (void)growing;
-    return 0;
+    const Wide moving = last() - first();
+    const Wide below = moving * (first() + shift) + moving * (moving - 1) / 2 +
+                       static_cast<Wide>(rows - last()) * columns;
+    return static_cast<int64_t>(lower ? below : static_cast<Wide>(rows) * columns - below);
   }
+};
+
+template <bool lower>
+void triangle_shape(Call& call) {
+  const Dims sizes{2, Triangle(call, lower).count()};
+  tensor::checked_count(call.heading(), sizes);
+  call.add_output(sizes, dtype_or(call, DType::i64));
+}
+
+template <bool lower>
+void triangle_kernel(Call& call) {
+  const Triangle triangle(call, lower);
+  const Array& out = call.out();
+  if (out.count() == 0) return;
+  const Array indices = out.dtype == DType::i64 ? out : Array::allocate(out.sizes, DType::i64);
+  auto *row_out = indices.as<int64_t>(), *column_out = row_out + out.sizes[1];
+  const int64_t begin = lower ? triangle.first() : 0;
+  const int64_t end = lower ? triangle.rows : triangle.last();
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t edge = triangle.edge(row);
+    for (int64_t column = lower ? 0 : edge; column < (lower ? edge : triangle.columns); ++column) {
+      *row_out++ = row;
+      *column_out++ = column;
+    }
+  }
+  if (out.dtype != DType::i64) kernels::copy(indices, out);
+}
+
 }  // namespace
 
 OP(zeros) {

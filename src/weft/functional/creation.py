@@ -296,7 +296,7 @@ def randint(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Draw integers from `low` to before `high`, as `randint(high, size)` or `randint(low, high, size)`.
+    """Draw integers from `low` to before `high`; `randint(high, size)` begins with 0.
 
     Args:
         low: the least integer; 0 if only `high` is given.
@@ -387,5 +387,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
         raise _core.ArgumentError("poisson(input): input must not be negative.")
     # One number of Weft's stream seeds NumPy's, so that a seed still decides everything.
     seed = int(ops.randint(0, 2**62, (), generator=generator))
-    counts = np.random.default_rng(seed).poisson(np.array(input.detach().to(_core.float64).tolist()))
+    counts = np.random.default_rng(seed).poisson(
+        np.array(input.detach().to(_core.float64).tolist())
+    )
     return _core.tensor(counts.tolist(), input.dtype)

@@ -49,8 +49,8 @@ def unfold(
     spans = [gap[i] * (kernel[i] - 1) + 1 for i in (0, 1)]
     if spans[0] > input.shape[2] or spans[1] > input.shape[3]:
         raise _core.ShapeError(
-            f"unfold(): the window must fit into the padded input; the window spans {tuple(spans)}, "
-            f"the padded input is {tuple(input.shape)}."
+            f"unfold(): the window must fit into the padded input; the window spans "
+            f"{tuple(spans)}, the padded input is {tuple(input.shape)}."
         )
     windows = ops.unfold(ops.unfold(input, 2, spans[0], step[0]), 3, spans[1], step[1])
     if gap != (1, 1):
@@ -97,7 +97,9 @@ def fold(
     across = arange(kernel[1]).reshape(-1, 1) * gap[1] + arange(counts[1]) * step[1]
     places = down.reshape(kernel[0], 1, -1, 1) * width + across.reshape(1, kernel[1], 1, -1)
     flat = input.reshape(batch, channels, -1)
-    image = ops.index_add(flat.new_zeros((batch, channels, height * width)), 2, places.reshape(-1), flat)
+    image = ops.index_add(
+        flat.new_zeros((batch, channels, height * width)), 2, places.reshape(-1), flat
+    )
     image = image.reshape(batch, channels, height, width)
     return image[:, :, edge[0] : height - edge[0], edge[1] : width - edge[1]]
 
@@ -161,7 +163,9 @@ def interpolate(
             f"{tuple(input.shape)}."
         )
     if (size is None) == (scale_factor is None):
-        raise _core.ArgumentError("interpolate(): exactly one of size and scale_factor must be given.")
+        raise _core.ArgumentError(
+            "interpolate(): exactly one of size and scale_factor must be given."
+        )
     if size is None:
         several = isinstance(scale_factor, list | tuple)
         scales = [float(s) for s in scale_factor] if several else [float(scale_factor)] * count

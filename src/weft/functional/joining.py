@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, cast
 
 from weft import _core
@@ -78,7 +78,9 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Join along the second dimension; vectors become columns."""
-    parts = [tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors]
+    parts = [
+        tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors
+    ]
     return ops.cat(parts, 1)
 
 
@@ -156,7 +158,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     chosen = [
         choice
         for choice in product(range(count), repeat=r)
-        if all(a < b or (with_replacement and a == b) for a, b in zip(choice, choice[1:], strict=False))
+        if all(a < b or (with_replacement and a == b) for a, b in pairwise(choice))
     ]
     index = _core.tensor([place for choice in chosen for place in choice], _core.int64)
     return ops.index_select(input, 0, index).reshape(len(chosen), r)

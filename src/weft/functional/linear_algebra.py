@@ -149,17 +149,15 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Return the cross product of vectors with 3 elements along a dimension."""
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise _core.ShapeError(
-            f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, other is "
-            f"{tuple(other.shape)}, dim is {dim}."
+            f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, "
+            f"other is {tuple(other.shape)}, dim is {dim}."
         )
     return ops.roll(input, [-1], [dim]) * ops.roll(other, [1], [dim]) - ops.roll(
         input, [1], [dim]
     ) * ops.roll(other, [-1], [dim])
 
 
-def bilinear(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Tensor:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return `input1 @ weight[k] @ input2 + bias[k]` for each k, over the last dimensions."""
     # (..., i) x (k, i, j) x (..., j): first contract i, then sum over j.
     middle = tensordot(input1, weight, ([input1.ndim - 1], [1]))

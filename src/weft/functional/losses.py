@@ -220,10 +220,8 @@ def poisson_nll_loss(
         eps: added to rates before the logarithm.
         reduction: "mean", "sum" or "none".
     """
-    if log_input:
-        values = ops.exp(input) - target * input
-    else:
-        values = input - target * ops.log(input + eps)
+    rate = ops.exp(input) if log_input else input
+    values = rate - target * (input if log_input else ops.log(input + eps))
     if full:
         stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
         values = values + ops.masked_fill(stirling, target <= 1, 0.0)
@@ -305,4 +303,3 @@ def triplet_margin_loss(
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
     return _reduced("triplet_margin_loss", ops.relu(near - far + margin), reduction)
-

@@ -11,7 +11,7 @@ from weft.functional import return_types
 ops = _core.ops
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A001
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """Return the largest element, the largest ones along a dimension, or the larger of two.
 
     Args:
@@ -27,7 +27,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return return_types.max._make(ops.max_dim(input, dim, keepdim))
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:  # noqa: A001
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """Return the smallest element, the smallest ones along a dimension, or the smaller of two.
 
     Args:
@@ -200,7 +200,12 @@ def trace(input: Tensor) -> Tensor:
 
 
 def quantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
     """Return values below which given shares of the elements lie.
 

@@ -19,8 +19,8 @@ def _made(name: str, *fields: str) -> Any:
     return kind
 
 
-max = _made("max", "values", "indices")  # noqa: A001
-min = _made("min", "values", "indices")  # noqa: A001
+max = _made("max", "values", "indices")
+min = _made("min", "values", "indices")
 median = _made("median", "values", "indices")
 nanmedian = _made("nanmedian", "values", "indices")
 mode = _made("mode", "values", "indices")

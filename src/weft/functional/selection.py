@@ -59,13 +59,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.numel():
         least, largest = int(ops.amin(tensor)), int(ops.amax(tensor))
         if least < 0:
-            raise _core.ArgumentError(f"one_hot(): class numbers must not be negative; one is {least}.")
+            raise _core.ArgumentError(
+                f"one_hot(): class numbers must not be negative; one is {least}."
+            )
         if num_classes < 0:
             num_classes = largest + 1
         elif largest >= num_classes:
             raise _core.ArgumentError(
-                f"one_hot(): class numbers must be below num_classes; one is {largest}, num_classes "
-                f"is {num_classes}."
+                f"one_hot(): class numbers must be below num_classes; one is {largest}, "
+                f"num_classes is {num_classes}."
             )
     chosen = ops.eq(tensor.unsqueeze(-1), arange(num_classes))
     return chosen.to(_core.int64)
@@ -111,7 +113,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = _MISSING, **optio
 
 
 def _as_places(input: Tensor, indices: Any) -> tuple[list[Tensor], list[int]]:
-    """Turn indices (numbers, masks, None for a whole dimension) into int64 tensors and dimensions."""
+    """Turn indices (numbers, masks, None for all of a dimension) into int64 tensors and dims."""
     places: list[Tensor] = []
     dims: list[int] = []
     dim = 0

@@ -64,7 +64,9 @@ def type_as(self: Tensor, tensor: Tensor) -> Tensor:
     return self.to(tensor.dtype)
 
 
-def random_(self: Tensor, start: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
+def random_(
+    self: Tensor, start: int = 0, to: int | None = None, *, generator: Any = None
+) -> Tensor:
     """Fill with random integers: from `start` to before `to`, or from 0 to before one argument."""
     if to is None:
         low, high = (0, start) if start else (0, _largest(self.dtype))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import index as as_index
-from typing import Any, cast, overload
+from typing import Any, Self, cast, overload
 
 from weft._core import Tensor
 from weft.nn.module import Module, _block, _indented
@@ -127,7 +127,7 @@ class Sequential(_Numbered):
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *other)
 
-    def __iadd__(self, other: Sequential) -> Sequential:
+    def __iadd__(self, other: Sequential) -> Self:
         return self.extend(other)
 
     def __mul__(self, times: int) -> Sequential:
@@ -148,7 +148,7 @@ class ModuleList(_Numbered):
         if modules is not None:
             self.extend(modules)
 
-    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
@@ -258,7 +258,7 @@ class ParameterList(Module):
         return self._size
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self[:])
+        return (getattr(self, str(i)) for i in range(self._size))
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -273,21 +273,23 @@ class ParameterList(Module):
     def __setitem__(self, index: int, value: Any) -> None:
         setattr(self, str(_position(self._size, index, "ParameterList")), _as_parameter(value))
 
-    def append(self, value: Any) -> ParameterList:
+    def append(self, value: Any) -> Self:
         """Add a parameter at the end."""
         setattr(self, str(self._size), _as_parameter(value))
         self._size += 1
         return self
 
-    def extend(self, values: Iterable[Any]) -> ParameterList:
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add several parameters at the end."""
         if not isinstance(cast("Any", values), Iterable) or isinstance(values, Tensor):
-            raise TypeError(f"extend(): values must be a list of tensors, not a {type(values).__name__}.")
+            raise TypeError(
+                f"extend(): values must be a list of tensors, not a {type(values).__name__}."
+            )
         for value in list(values):
             self.append(value)
         return self
 
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+    def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
 
     def extra_repr(self) -> str:

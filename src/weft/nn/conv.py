@@ -54,7 +54,9 @@ class _Convolution(Module):
                     f"groups is {groups}."
                 )
         if isinstance(padding, str) and padding not in ("valid", "same"):
-            raise ValueError(f"{name}(): padding must be 'valid', 'same' or sizes, not {padding!r}.")
+            raise ValueError(
+                f"{name}(): padding must be 'valid', 'same' or sizes, not {padding!r}."
+            )
         if padding == "same" and any(step != 1 for step in as_tuple(stride, count)):
             raise ValueError(f"{name}(): padding 'same' needs a stride of 1; stride is {stride}.")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):

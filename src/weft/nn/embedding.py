@@ -103,7 +103,11 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, **settings: Any
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        **settings: Any,
     ) -> Embedding:
         """Make a module of a table that exists.
 
@@ -119,6 +123,4 @@ class Embedding(Module):
                 f"{tuple(embeddings.shape)}."
             )
         rows, columns = embeddings.shape
-        return cls(
-            rows, columns, padding_idx, _weight=embeddings, _freeze=freeze, **settings
-        )
+        return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze, **settings)

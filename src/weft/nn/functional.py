@@ -1,7 +1,7 @@
 """Functions of neural networks.
 
-Most are ops of the table as they are. What is written here is what PyTorch's signatures add to them:
-`inplace`, `training`, sizes as numbers, dimensions that default, and names that differ.
+Most are ops of the table as they are. What is written here is what PyTorch's signatures add to
+them: `inplace`, `training`, paddings by name, dimensions that default, and names that differ.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ logsigmoid, softsign, tanhshrink = ops.logsigmoid, ops.softsign, ops.tanhshrink
 hardshrink, softshrink, softplus = ops.hardshrink, ops.softshrink, ops.softplus
 gelu, glu = ops.gelu, ops.glu
 layer_norm, group_norm, rms_norm, cross_entropy, nll_loss = (  # TEMPORARY
-    getattr(ops, name, None) for name in "layer_norm group_norm rms_norm cross_entropy nll_loss".split()
+    getattr(ops, name, None)
+    for name in "layer_norm group_norm rms_norm cross_entropy nll_loss".split()
 )
 pad = ops.pad
 relu_, selu_, elu_, celu_ = ops.relu_, ops.selu_, ops.elu_, ops.celu_
 leaky_relu_, hardtanh_, threshold_ = ops.leaky_relu_, ops.hardtanh_, ops.threshold_
 
 
-# ---- activations -----------------------------------------------------------------------------------
+# ---- activations --------------------------------------------------------------------------------
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -190,12 +191,10 @@ def gumbel_softmax(
     return chosen - soft.detach() + soft
 
 
-# ---- dropout ---------------------------------------------------------------------------------------
+# ---- dropout ------------------------------------------------------------------------------------
 
 
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """While training, set elements to zero with probability `p` and scale the others up."""
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
@@ -210,14 +209,18 @@ def _drop_channels(name: str, input: Tensor, p: float, training: bool, inplace: 
     return input.mul_(mask) if inplace else input * mask
 
 
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """While training, set whole channels of (N, C, L) or (C, L) to zero with probability `p`."""
     if input.ndim == 2:
         return _drop_channels("dropout1d", input.unsqueeze(0), p, training, inplace).squeeze(0)
     return _drop_channels("dropout1d", input, p, training, inplace)
 
 
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
     """While training, set whole channels of (N, C, H, W) to zero with probability `p`."""
     return _drop_channels("dropout2d", input, p, training, inplace)
 
@@ -241,7 +244,7 @@ def alpha_dropout(
 feature_dropout = dropout2d
 
 
-# ---- look-ups --------------------------------------------------------------------------------------
+# ---- look-ups -----------------------------------------------------------------------------------
 
 
 def embedding(
@@ -278,13 +281,13 @@ def embedding(
         return ops.embedding(weight, input)
     if not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise _core.OutOfRangeError(
-            f"embedding(): padding_idx must be a row of weight; padding_idx is {padding_idx}, weight "
-            f"is {tuple(weight.shape)}."
+            f"embedding(): padding_idx must be a row of weight; padding_idx is {padding_idx}, "
+            f"weight is {tuple(weight.shape)}."
         )
     return ops.embedding(weight, input, padding_idx % weight.shape[0])
 
 
-# ---- convolution and pooling -----------------------------------------------------------------------
+# ---- convolution and pooling --------------------------------------------------------------------
 
 
 def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, ...]) -> Any:
@@ -299,7 +302,9 @@ def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, 
         )
     steps = [stride] * count if isinstance(stride, int) else list(stride)
     if any(step != 1 for step in steps):
-        raise _core.ArgumentError(f"{name}(): padding 'same' needs a stride of 1; stride is {steps}.")
+        raise _core.ArgumentError(
+            f"{name}(): padding 'same' needs a stride of 1; stride is {steps}."
+        )
     gaps = [dilation] * count if isinstance(dilation, int) else list(dilation)
     totals = [gap * (size - 1) for gap, size in zip(gaps, weight.shape[2:], strict=True)]
     if all(total % 2 == 0 for total in totals):
@@ -361,5 +366,6 @@ def conv2d(
 
 
 conv_transpose1d, conv_transpose2d, avg_pool1d, avg_pool2d = (  # TEMPORARY
-    getattr(ops, name, None) for name in "conv_transpose1d conv_transpose2d avg_pool1d avg_pool2d".split()
+    getattr(ops, name, None)
+    for name in "conv_transpose1d conv_transpose2d avg_pool1d avg_pool2d".split()
 )

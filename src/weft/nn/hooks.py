@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from weft._core import Tensor
 from weft.autograd import Function
@@ -30,7 +30,7 @@ class RemovableHandle:
         """Remove the hook; a second call does nothing."""
         self._table.pop(self.id, None)
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *details: object) -> None:

@@ -205,7 +205,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 
     if tensor.dim() < 2:
         raise ValueError(
-            f"orthogonal_(): tensor must have 2 or more dimensions; tensor is {tuple(tensor.shape)}."
+            "orthogonal_(): tensor must have 2 or more dimensions; tensor is "
+            f"{tuple(tensor.shape)}."
         )
     if tensor.numel() == 0:
         return tensor
@@ -234,4 +235,3 @@ def sparse_(
         for column in range(columns):
             tensor[_core.ops.randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor
-

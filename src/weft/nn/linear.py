@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import empty
 from weft.nn import functional as F
@@ -56,9 +55,7 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(
-            empty((out_features, in_features), dtype=dtype, device=device)
-        )
+        self.weight = Parameter(empty((out_features, in_features), dtype=dtype, device=device))
         if bias:
             self.bias = Parameter(empty((out_features,), dtype=dtype, device=device))
         else:

@@ -1,23 +1,21 @@
 """Module: the base class of everything that owns parameters.
 
 Parameters, buffers and child modules live in the instance's own dictionary, like every other
-attribute, so reading one costs no more than reading any attribute. Beside them the module keeps only
-their names, one table a kind. `_parameters`, `_buffers` and `_modules` are views over both.
+attribute, so reading one costs no more than reading any attribute. Beside them the module keeps
+only their names, one table a kind. `_parameters`, `_buffers` and `_modules` are views over both.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, Self, cast
 
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
-
-T = TypeVar("T", bound="Module")
 
 _EXTRA_STATE = "_extra_state"
 
@@ -188,7 +186,8 @@ class Module:
         """Add a parameter under a name; None holds the place of one that is not there."""
         if "_parameter_names" not in self.__dict__:
             raise AttributeError(
-                f"{type(self).__name__} must call super().__init__() before parameters are assigned."
+                f"{type(self).__name__} must call super().__init__() before parameters are "
+                "assigned."
             )
         self._check_new_name(name, "parameter", self._parameter_names)
         if param is not None and not isinstance(cast("Any", param), Parameter):
@@ -198,8 +197,8 @@ class Module:
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"register_parameter(): {name} is the result of an operation; a parameter must be a "
-                "leaf. Compute the value in forward instead."
+                f"register_parameter(): {name} is the result of an operation; a parameter must be "
+                "a leaf. Compute the value in forward instead."
             )
         self._parameter_names[name] = None
         self.__dict__[name] = param
@@ -250,7 +249,9 @@ class Module:
         for name in target.split(".") if target else ():
             module = getattr(module, name, None)
             if not isinstance(module, Module):
-                raise AttributeError(f"{type(self).__name__} has no module at {target!r}.")
+                raise AttributeError(  # noqa: TRY004 (it is the path that is wrong)
+                    f"{type(self).__name__} has no module at {target!r}."
+                )
         return module
 
     def get_parameter(self, target: str) -> Parameter:
@@ -258,7 +259,9 @@ class Module:
         path, _, name = target.rpartition(".")
         found = getattr(self.get_submodule(path), name, None)
         if not isinstance(found, Parameter):
-            raise AttributeError(f"{type(self).__name__} has no parameter at {target!r}.")
+            raise AttributeError(  # noqa: TRY004 (it is the path that is wrong)
+                f"{type(self).__name__} has no parameter at {target!r}."
+            )
         return found
 
     def get_buffer(self, target: str) -> Tensor:
@@ -356,7 +359,7 @@ class Module:
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def apply(self: T, fn: Callable[[Module], None]) -> T:
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` with every module below this one, then with this one."""
         for child in self.children():
             child.apply(fn)
@@ -365,7 +368,7 @@ class Module:
 
     # ---- conversion and modes ------------------------------------------------------------------
 
-    def _apply(self: T, convert: Callable[[Tensor], Tensor]) -> T:
+    def _apply(self, convert: Callable[[Tensor], Tensor]) -> Self:
         """Replace the values of all parameters, their gradients and all buffers, in place."""
         for module in self.modules():
             state = module.__dict__
@@ -381,7 +384,7 @@ class Module:
                     state[name] = convert(state[name])
         return self
 
-    def to(self: T, *args: Any, **kwargs: Any) -> T:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert the floating parameters and buffers to a dtype, and all of them to a device.
 
         Takes what `Tensor.to` takes: a dtype, a device, both, or a tensor to be like.
@@ -395,7 +398,9 @@ class Module:
             elif not isinstance(arg, bool) and arg is not None:
                 device = arg
         if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(f"Module.to(): parameters can only become a floating dtype, not {dtype}.")
+            raise TypeError(
+                f"Module.to(): parameters can only become a floating dtype, not {dtype}."
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             if device is not None:
@@ -404,44 +409,45 @@ class Module:
 
         return self._apply(convert)
 
-    def type(self: T, dst_type: Any) -> T:
+    def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.to(dst_type))
 
-    def float(self: T) -> T:
+    def float(self) -> Self:
         """Convert the floating parameters and buffers to float32."""
         return self.to(_core.float32)
 
-    def double(self: T) -> T:
+    def double(self) -> Self:
         """Convert the floating parameters and buffers to float64."""
         return self.to(_core.float64)
 
-    def half(self: T) -> T:
+    def half(self) -> Self:
         """Convert the floating parameters and buffers to float16."""
         return self.to(_core.float16)
 
-    def bfloat16(self: T) -> T:
+    def bfloat16(self) -> Self:
         """Convert the floating parameters and buffers to bfloat16."""
         return self.to(_core.bfloat16)
 
-    def cpu(self: T) -> T:
+    def cpu(self) -> Self:
         """Move to the processor's memory, where everything is already."""
         return self.to(device="cpu")
 
-    def train(self: T, mode: bool = True) -> T:
+    def train(self, mode: bool = True) -> Self:
         """Switch this module and all below it to training, which dropout and batch norm heed."""
         if not isinstance(cast("Any", mode), bool):
-            raise ValueError(f"Module.train(): mode must be a bool, not {mode!r}.")
+            # PyTorch's type of error.
+            raise ValueError(f"Module.train(): mode must be a bool, not {mode!r}.")  # noqa: TRY004
         self.training = mode
         for child in self.children():
             child.train(mode)
         return self
 
-    def eval(self: T) -> T:
+    def eval(self) -> Self:
         """Switch this module and all below it out of training."""
         return self.train(False)
 
-    def requires_grad_(self: T, requires_grad: bool = True) -> T:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether gradients flow into the parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
@@ -460,17 +466,21 @@ class Module:
     def get_extra_state(self) -> Any:
         """Return more state than parameters and buffers; for subclasses to define."""
         raise RuntimeError(
-            f"{type(self).__name__} has no extra state: its class does not define get_extra_state()."
+            f"{type(self).__name__} has no extra state: its class does not define "
+            "get_extra_state()."
         )
 
     def set_extra_state(self, state: Any) -> None:
         """Take back what `get_extra_state` returned; for subclasses to define."""
+        del state
         raise RuntimeError(
-            f"The state_dict has extra state for {type(self).__name__}, whose class does not define "
-            "set_extra_state()."
+            f"The state_dict has extra state for {type(self).__name__}, whose class does not "
+            "define set_extra_state()."
         )
 
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+    def _save_to_state_dict(
+        self, destination: dict[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
         """Write this module's own entries; subclasses may add to them."""
         state = self.__dict__
         for name in self._parameter_names:
@@ -580,7 +590,8 @@ class Module:
         """
         if not isinstance(cast("Any", state_dict), Mapping):
             raise TypeError(
-                f"load_state_dict(): state_dict must be a mapping, not a {type(state_dict).__name__}."
+                "load_state_dict(): state_dict must be a mapping, not a "
+                f"{type(state_dict).__name__}."
             )
         problems = _Problems([], [])
         known = self._load(state_dict, "", assign, problems)

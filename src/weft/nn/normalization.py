@@ -125,8 +125,7 @@ class RMSNorm(Module):
     def extra_repr(self) -> str:
         """Say the sizes."""
         return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from weft._core import Tensor
 from weft.functional.creation import empty
@@ -24,7 +24,7 @@ class Parameter(Tensor):
 
     _is_parameter = True  # what printing looks at
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Make a leaf that shares the memory of `data`."""
         if data is None:
             data = empty((0,))

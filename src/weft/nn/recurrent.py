@@ -341,7 +341,9 @@ class _Layer(_Recurrent):
 
 def _split(weights: list[Any]) -> tuple[Any, Any, Any, Any]:
     """Return the weights and biases of one direction; biases may be None."""
-    return (*weights, None, None) if len(weights) == 2 else tuple(weights)  # type: ignore[return-value]
+    if len(weights) == 2:
+        return weights[0], weights[1], None, None
+    return weights[0], weights[1], weights[2], weights[3]
 
 
 def _step_gates(sequence: Tensor, weights: list[Any], reverse: bool) -> tuple[Any, Any]:

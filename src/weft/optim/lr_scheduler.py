@@ -57,9 +57,16 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go one step on, or to the given one, and set the learning rates."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        for group, rate in zip(self._groups, self.get_lr(), strict=True):
-            group["lr"] = rate
+        if epoch is None:
+            steps: Iterable[int] = (self.last_epoch + 1,)
+        else:
+            # Each learning rate follows from the one before: begin again.
+            steps = range(epoch + 1)
+            for group, base in zip(self._groups, self.base_lrs, strict=True):
+                group["lr"] = base
+        for self.last_epoch in steps:
+            for group, rate in zip(self._groups, self.get_lr(), strict=True):
+                group["lr"] = rate
         self._last_lr = [group["lr"] for group in self._groups]
 
     def _scaled(self, factor: float) -> list[float]:
@@ -477,5 +484,5 @@ class ReduceLROnPlateau(LRScheduler):
         margin = self.threshold
         if self.threshold_mode == "rel":
             # As a share of the best so far; nothing is a share of infinity.
-            margin = self.threshold * self.best * sign if math.isfinite(self.best) else 0.0
+            margin = self.threshold * self.best if math.isfinite(self.best) else 0.0
         return current * sign < self.best * sign - margin

@@ -33,7 +33,7 @@ class HookHandle:
 def check_settings(owner: str, **settings: float) -> None:
     """Raise an error for a setting that is negative or NaN."""
     for name, value in settings.items():
-        if not 0.0 <= float(value):
+        if not float(value) >= 0.0:
             raise ValueError(f"{owner}(): {name} must not be negative; {name} is {value}.")
 
 
@@ -154,10 +154,7 @@ class Optimizer:
             packed = {key: value for key, value in group.items() if key != "params"}
             packed["params"] = [numbers[id(param)] for param in group["params"]]
             groups.append(packed)
-        state = {
-            (numbers[id(key)] if id(key) in numbers else key): value
-            for key, value in self.state.items()
-        }
+        state = {numbers.get(id(key), key): value for key, value in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:

@@ -625,19 +625,23 @@ inline double exp2_wide(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(shifted) << 52));
 }
 inline float pow(float x, float y) {
+#if defined(__x86_64__) && !defined(__AVX2__)
+  return std::pow(x, y);  // two float64 lanes at a time do not pay
+#endif
   const float a = abs(x);
-  const double limit = 1000;
-  double logarithm = log2_wide(a);
-  logarithm = a == 0 ? -limit : a == infinity32 ? limit : logarithm;
-  double t = logarithm * static_cast<double>(y);
-  t = t > limit ? limit : t < -limit ? -limit : t;
+  double t = log2_wide(a) * static_cast<double>(y);
+  t = t > 1000 ? 1000 : t < -1000 ? -1000 : t;
   float result = static_cast<float>(exp2_wide(t));
+  result = a == 0 ? (y < 0 ? infinity32 : 0.0f) : result;
+  result = a == infinity32 ? (y < 0 ? 0.0f : infinity32) : result;
   // Large floats are even integers.
   const bool whole = floor(y) == y;
-  const bool odd = whole && floor(0.5f * y) * 2 != y;
-  result = x < 0 && !whole ? nan32 : result;
-  result = odd && signbit(x) ? -result : result;
-  result = isnan(x) ? x : a == 1 && isinf(y) ? 1.0f : result;
+  const uint32_t odd = floor(0.5f * y) * 2 != y ? 0x80000000u : 0u;
+  const uint32_t flip = std::bit_cast<uint32_t>(x) & (whole ? odd : 0u);
+  result = std::bit_cast<float>(std::bit_cast<uint32_t>(result) ^ flip);
+  result = x < 0 && !whole && a != infinity32 ? nan32 : result;
+  result = a == 1 && isinf(y) ? 1.0f : result;
+  result = isnan(x) ? x : isnan(y) ? y : result;
   return y == 0 || x == 1 ? 1.0f : result;
 }
 inline float hypot(float x, float y) { return std::hypot(x, y); }

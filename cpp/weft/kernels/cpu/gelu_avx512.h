@@ -66,35 +66,61 @@ alignas(64) inline constexpr float tail_table[7][32] = {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // inside the compiler's own header
 
-inline void gelu_16(float* out, const float* in) {
+// Several vectors step by step together, because one alone waits for its own results.
+template <int N>
+inline void gelu_of(__m512 (&x)[N]) {
   const auto all = [](float value) { return _mm512_set1_ps(value); };
-  const __m512 x = _mm512_loadu_ps(in);
-  const __m512 a = _mm512_min_ps(all(14.9f), _mm512_abs_ps(x));  // this order keeps a NaN
-
-  const __m512i number = _mm512_srli_epi32(_mm512_castps_si512(_mm512_add_ps(a, all(1))), 20);
-  const auto entry = [&](int row) {
-    return _mm512_permutex2var_ps(_mm512_load_ps(tail_table[row]), number,
+  const __m512 bias = all(rounder + 191);
+  __m512 a[N], d[N], tail[N], shifted[N], twice[N], slope[N];
+  __m512i number[N];
+  const auto entry = [&](int row, int i) {
+    return _mm512_permutex2var_ps(_mm512_load_ps(tail_table[row]), number[i],
                                   _mm512_load_ps(tail_table[row] + 16));
   };
-  const __m512 d = _mm512_sub_ps(a, entry(0));
-  __m512 tail = entry(6);
-  for (int row = 5; row > 0; --row) tail = _mm512_fmadd_ps(tail, d, entry(row));
-
+  for (int i = 0; i < N; ++i) {
+    a[i] = _mm512_min_ps(all(14.9f), _mm512_abs_ps(x[i]));  // this order keeps a NaN
+    number[i] = _mm512_srli_epi32(_mm512_castps_si512(_mm512_add_ps(a[i], all(1))), 20);
+    d[i] = _mm512_sub_ps(a[i], entry(0, i));
+    tail[i] = entry(6, i);
+  }
   // e^(-a^2 / 2) = (1 + slope * twice) * scale * 2^-64, as in `bell`.
-  const __m512 bias = all(rounder + 191);
-  const __m512 square = _mm512_mul_ps(a, a);
-  const __m512 shifted = _mm512_fmadd_ps(square, all(-0.5f * log2_of_e), bias);
-  const __m512 n = _mm512_sub_ps(shifted, bias);
-  const __m512 twice = _mm512_sub_ps(_mm512_fnmsub_ps(n, all(0x1.62e43p+0f), square),
-                                     _mm512_fmsub_ps(a, a, square));
-  __m512 slope = all(bell_coefficients[5]);
-  for (int k = 4; k >= 0; --k) slope = _mm512_fmadd_ps(slope, twice, all(bell_coefficients[k]));
-  const __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(shifted), 23));
+  for (int i = 0; i < N; ++i) {
+    const __m512 square = _mm512_mul_ps(a[i], a[i]);
+    shifted[i] = _mm512_fmadd_ps(square, all(-0.5f * log2_of_e), bias);
+    const __m512 n = _mm512_sub_ps(shifted[i], bias);
+    twice[i] = _mm512_sub_ps(_mm512_fnmsub_ps(n, all(0x1.62e43p+0f), square),
+                             _mm512_fmsub_ps(a[i], a[i], square));
+    slope[i] = all(bell_coefficients[5]);
+  }
+  for (int k = 4; k >= 0; --k) {
+    for (int i = 0; i < N; ++i) tail[i] = _mm512_fmadd_ps(tail[i], d[i], entry(k + 1, i));
+    for (int i = 0; i < N; ++i) {
+      slope[i] = _mm512_fmadd_ps(slope[i], twice[i], all(bell_coefficients[k]));
+    }
+  }
+  for (int i = 0; i < N; ++i) {
+    const __m512 scale = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(shifted[i]), 23));
+    const __m512 part = _mm512_mul_ps(tail[i], scale);
+    const __m512 large = _mm512_fmadd_ps(_mm512_mul_ps(slope[i], twice[i]), part, part);
+    x[i] = _mm512_fmadd_ps(large, all(-0x1p-64f), _mm512_max_ps(x[i], _mm512_setzero_ps()));
+  }
+}
 
-  const __m512 part = _mm512_mul_ps(tail, scale);
-  const __m512 large = _mm512_fmadd_ps(_mm512_mul_ps(slope, twice), part, part);
-  const __m512 base = _mm512_max_ps(x, _mm512_setzero_ps());
-  _mm512_storeu_ps(out, _mm512_fmadd_ps(large, all(-0x1p-64f), base));
+// `count` is 8 or a multiple of 16.
+inline void gelu_block(float* out, const float* in, int64_t count) {
+  int64_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    __m512 x[] = {_mm512_loadu_ps(in + i), _mm512_loadu_ps(in + i + 16)};
+    gelu_of(x);
+    _mm512_storeu_ps(out + i, x[0]);
+    _mm512_storeu_ps(out + i + 16, x[1]);
+  }
+  if (i < count) {
+    const __mmask16 mask = count - i == 8 ? 0xff : 0xffff;
+    __m512 x[] = {_mm512_maskz_loadu_ps(mask, in + i)};
+    gelu_of(x);
+    _mm512_mask_storeu_ps(out + i, mask, x[0]);
+  }
 }
 
 #pragma GCC diagnostic pop

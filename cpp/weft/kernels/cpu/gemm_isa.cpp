@@ -5,6 +5,7 @@
 // Which way is taken depends on the layout of b and on n only, so a row of c is the same however
 // many rows there are.
 #include <algorithm>
+#include <utility>
 
 #include "weft/kernels/cpu/gemm_table.h"
 #include "weft/kernels/cpu/simd.h"
@@ -133,33 +134,27 @@ void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int6
 
 // ---- b is transposed -------------------------------------------------------------------------
 
-// Adds neighbouring lanes of `count` vectors until `width` vectors have become one whose lanes are
-// their sums, in the order of the vectors.
-template <class T, int count>
-inline Vector<T> sum_each(const Vector<T>* vectors);
-
-template <class T>
-inline Vector<T> add_pairs(const Vector<T>& x, const Vector<T>& y) {
-  // Lanes 0, 2, 4... of both, and lanes 1, 3, 5... of both.
-  if constexpr (width<T> == 16) {
-    return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
-           __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  } else if constexpr (width<T> == 8) {
-    return __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14) +
-           __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15);
-  } else if constexpr (width<T> == 4) {
-    return __builtin_shufflevector(x, y, 0, 2, 4, 6) + __builtin_shufflevector(x, y, 1, 3, 5, 7);
-  } else {
-    return __builtin_shufflevector(x, y, 0, 2) + __builtin_shufflevector(x, y, 1, 3);
-  }
+// Lanes of x and y whose number has bit `half` clear or set: each gets its partner added. Lanes
+// with the bit clear are x's, the others y's.
+template <class T, int half, int... i>
+inline Vector<T> add_halves(const Vector<T>& x, const Vector<T>& y,
+                            std::integer_sequence<int, i...>) {
+  constexpr int n = width<T>;
+  return __builtin_shufflevector(x, y, (i & half ? i + n : i)...) +
+         __builtin_shufflevector(x, y, (i & half ? (i ^ half) + n : i ^ half)...);
 }
 
-template <class T, int count>
-inline Vector<T> sum_each(const Vector<T>* vectors) {
-  if constexpr (count == 2) {
-    return add_pairs<T>(vectors[0], vectors[1]);
+// Lane i of the result is the sum of the lanes of vectors[i]. Every sum goes through the same tree.
+template <class T, int half = width<T> / 2>
+inline Vector<T> sum_each(Vector<T>* vectors) {
+  for (int i = 0; i < half; ++i) {
+    vectors[i] = add_halves<T, half>(vectors[i], vectors[i + half],
+                                     std::make_integer_sequence<int, width<T>>());
+  }
+  if constexpr (half == 1) {
+    return vectors[0];
   } else {
-    return add_pairs<T>(sum_each<T, count / 2>(vectors), sum_each<T, count / 2>(vectors + count / 2));
+    return sum_each<T, half / 2>(vectors);
   }
 }
 
@@ -195,7 +190,7 @@ void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b,
     }
   }
   T results[dots];
-  for (int i = 0; i < dots; i += width<T>) store(results + i, sum_each<T, width<T>>(sums + i));
+  for (int i = 0; i < dots; i += width<T>) store(results + i, sum_each<T>(sums + i));
   const int kept_rows = full ? rows : static_cast<int>(std::min<int64_t>(rows, rows_left));
   const int kept = full ? columns : static_cast<int>(std::min<int64_t>(columns, columns_left));
   for (int r = 0; r < kept_rows; ++r) {
@@ -240,8 +235,6 @@ void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* 
     }
   }
 }
-
-// ---- all cases -------------------------------------------------------------------------------
 
 // Turns a few of b's columns (or a's, with both transposed) into rows first.
 template <class T>

@@ -138,6 +138,7 @@ Places::Places(const Array& array, std::span<const Array> indices, std::span<con
   }
   outer_count = tensor::count_of(sizes[0]);
   inner_count = tensor::count_of(sizes[1]);
+  if (outer_count * inner_count == 0) return;  // no places; offsets could still be too many
   outer_ = offsets_of(sizes[0], strides[0]);
   const Array inner = array.view(sizes[1], strides[1], 0);
   if (!inner.is_contiguous()) inner_ = offsets_of(sizes[1], strides[1]);

@@ -132,20 +132,6 @@ bool run_power(T* out, const T* const* in, int64_t count) {
   return false;
 }
 
-#ifdef __AVX512F__
-template <int Width>
-void run_gelu(float* out, const float* in, int64_t count) {
-  if constexpr (Width == 16) {
-    for (int64_t i = 0; i < count; i += 16) gelu_16(out + i, in + i);
-  } else {
-    alignas(64) float buffer[16] = {};
-    std::memcpy(buffer, in, Width * sizeof(float));
-    gelu_16(buffer, buffer);
-    std::memcpy(out, buffer, Width * sizeof(float));
-  }
-}
-#endif
-
 template <int Width, class F, class T>
 void run_checked(T* out, const T* const* in, int64_t count) {
   constexpr auto parameters = std::make_index_sequence<F::arity>();
@@ -156,7 +142,7 @@ void run_checked(T* out, const T* const* in, int64_t count) {
   }
 #ifdef __AVX512F__
   if constexpr (F::text == "gelu(x)" && std::is_same_v<T, float>) {
-    return run_gelu<Width>(out, in[0], count);
+    return gelu_block(out, in[0], count);
   }
 #endif
   if constexpr (F::text == "pow(x, y)" && !std::is_same_v<T, Int>) {

@@ -16,7 +16,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Set the parameters to slices of a vector, in order."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"vector_to_parameters(): vec must be a tensor, not a {type(vec).__name__}.")
+        raise TypeError(
+            f"vector_to_parameters(): vec must be a tensor, not a {type(vec).__name__}."
+        )
     start = 0
     for parameter in parameters:
         end = start + parameter.numel()

@@ -1,0 +1,174 @@
+// The gates of recurrent cells, everything between two matrix products as one op.
+#include "ops.h"
+#include "weft/kernels/map.h"
+#include "weft/kernels/normalize.h"
+
+namespace weft::ops {
+using namespace graph;
+using base::ErrorKind;
+
+namespace {
+
+DType lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)); }
+
+// The gates are `parts` times as wide as the state, and all are of one float dtype.
+void require_gates(const Call& call, size_t gates, size_t state, int64_t parts) {
+  const Array &g = call.in(gates), &s = call.in(state);
+  bool fits = g.rank() >= 1 && g.rank() == s.rank() && g.sizes.back() == parts * s.sizes.back();
+  for (int64_t i = 0; fits && i + 1 < g.rank(); ++i) fits = g.sizes[i] == s.sizes[i];
+  call.require(fits, ErrorKind::shape, "gates must have ", parts,
+               " times the state's last size and its other sizes; the gates are ", g.sizes,
+               ", the state is ", s.sizes);
+  call.require(tensor::is_floating(g.dtype) && g.dtype == s.dtype, ErrorKind::dtype,
+               "gates and state must be of one floating-point dtype, got ",
+               tensor::name_of(g.dtype), " and ", tensor::name_of(s.dtype));
+}
+
+// Outputs of the lane's dtype for a kernel; converted when this goes out of scope.
+class LaneOutputs {
+ public:
+  explicit LaneOutputs(Call& call) : call_(call) {
+    for (const Array& out : call.outputs) {
+      const DType lane = lane_dtype(out.dtype);
+      arrays_.push_back(out.dtype == lane ? out : Array::allocate(out.sizes, lane));
+    }
+  }
+  const Array& operator[](size_t i) const { return arrays_[i]; }
+  void finish() {
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      if (arrays_[i].dtype != call_.out(i).dtype) kernels::copy(arrays_[i], call_.out(i));
+    }
+  }
+
+ private:
+  Call& call_;
+  base::SmallVector<Array, 3> arrays_;
+};
+
+Array lane_input(const Call& call, size_t i) {
+  return call.contiguous(i, lane_dtype(call.in(i).dtype));
+}
+
+// Part k of the last dimension, which is cut into pieces of `size`.
+Value part(const Value& gates, int64_t k, int64_t size) { return narrow(gates, -1, k * size, size); }
+
+Value slope_of_sigmoid(const Value& gate) { return gate * (1 - gate); }
+Value slope_of_tanh(const Value& value) { return 1 - value * value; }
+
+}  // namespace
+
+OP(lstm_gates) {
+  .signature = "lstm_gates(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)",
+  .doc = "Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output "
+         "gates before their activation.",
+  .shape = [](Call& call) {
+    require_gates(call, 0, 1, 4);
+    call.add_output(call.in(1).sizes, call.in(1).dtype);
+    call.add_output(call.in(1).sizes, call.in(1).dtype);
+  },
+  .run = kernel([](Call& call) {
+    LaneOutputs out(call);
+    kernels::lstm_gates(lane_input(call, 0), lane_input(call, 1), out[0], out[1]);
+    out.finish();
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &gates = g.input(0), &cell = g.input(1), &next = g.output(1);
+    const Value of_hidden = g.has_grad(0) ? g.grad(0) : Value();
+    const Value of_next = g.has_grad(1) ? g.grad(1) : Value();
+    if (!modes.grad) return lstm_gates_backward(gates, cell, next, of_hidden, of_next);
+    const int64_t size = cell.size(-1);
+    const Value i = sigmoid(part(gates, 0, size)), f = sigmoid(part(gates, 1, size)),
+                fresh = tanh(part(gates, 2, size)), o = sigmoid(part(gates, 3, size));
+    const Value squashed = tanh(f * cell + i * fresh);
+    const Value through = of_hidden ? of_hidden * o * slope_of_tanh(squashed) : Value();
+    const Value of_cell = !through ? of_next : of_next ? of_next + through : through;
+    const Value of_output = of_hidden ? of_hidden * squashed * slope_of_sigmoid(o)
+                                      : zeros(cell.sizes(), cell.dtype());
+    return {cat({of_cell * fresh * slope_of_sigmoid(i), of_cell * cell * slope_of_sigmoid(f),
+                 of_cell * i * slope_of_tanh(fresh), of_output},
+                -1),
+            of_cell * f};
+  },
+};
+
+OP(lstm_gates_backward) {
+  .signature = "lstm_gates_backward(gates: Tensor, cell: Tensor, next_cell: Tensor, "
+               "grad_hidden: Tensor? = None, grad_cell: Tensor? = None) -> "
+               "(grad_gates: Tensor, grad_cell: Tensor)",
+  .doc = "Returns the gradients of lstm_gates.",
+  .shape = [](Call& call) {
+    require_gates(call, 0, 1, 4);
+    for (size_t i = 2; i < 5; ++i) {
+      call.require(!call[i] || call.in(i).sizes == call.in(1).sizes, ErrorKind::shape,
+                   "gradients must be like the cell; cell is ", call.in(1).sizes);
+    }
+    call.require(call[3] || call[4], ErrorKind::value, "a gradient must be given");
+    call.add_output(call.in(0).sizes, call.in(0).dtype);
+    call.add_output(call.in(1).sizes, call.in(1).dtype);
+  },
+  .run = kernel([](Call& call) {
+    LaneOutputs out(call);
+    const DType lane = lane_dtype(call.in(0).dtype);
+    const Array of_hidden = call[3] ? call.contiguous(3, lane) : Array();
+    const Array of_next = call[4] ? call.contiguous(4, lane) : Array();
+    kernels::lstm_gates_backward(call[3] ? &of_hidden : nullptr, call[4] ? &of_next : nullptr,
+                                 lane_input(call, 0), lane_input(call, 1), call.contiguous(2, lane),
+                                 out[0], out[1]);
+    out.finish();
+  }),
+  .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),
+};
+
+OP(gru_gates) {
+  .signature = "gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor",
+  .doc = "Applies the gates of a GRU: reset, update and new, each before its activation, from the "
+         "input and from the hidden state (..., 3 * size).",
+  .shape = [](Call& call) {
+    require_gates(call, 0, 2, 3);
+    require_gates(call, 1, 2, 3);
+    call.add_output(call.in(2).sizes, call.in(2).dtype);
+  },
+  .run = kernel([](Call& call) {
+    LaneOutputs out(call);
+    kernels::gru_gates(lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out[0]);
+    out.finish();
+  }),
+  .gradient = [](Gradient& g) -> Values {
+    const Value &grad = g.grad(), &x = g.input(0), &h = g.input(1), &hidden = g.input(2);
+    if (!modes.grad) return gru_gates_backward(grad, x, h, hidden);
+    const int64_t size = hidden.size(-1);
+    const Value reset = sigmoid(part(x, 0, size) + part(h, 0, size)),
+                update = sigmoid(part(x, 1, size) + part(h, 1, size)), inner = part(h, 2, size);
+    const Value fresh = tanh(part(x, 2, size) + reset * inner);
+    const Value of_fresh = grad * (1 - update) * slope_of_tanh(fresh);
+    const Value of_reset = of_fresh * inner * slope_of_sigmoid(reset);
+    const Value of_update = grad * (hidden - fresh) * slope_of_sigmoid(update);
+    return {cat({of_reset, of_update, of_fresh}, -1),
+            cat({of_reset, of_update, of_fresh * reset}, -1), grad * update};
+  },
+};
+
+OP(gru_gates_backward) {
+  .signature = "gru_gates_backward(grad: Tensor, from_input: Tensor, from_hidden: Tensor, "
+               "hidden: Tensor) -> "
+               "(grad_from_input: Tensor, grad_from_hidden: Tensor, grad_hidden: Tensor)",
+  .doc = "Returns the gradients of gru_gates.",
+  .shape = [](Call& call) {
+    require_gates(call, 1, 3, 3);
+    require_gates(call, 2, 3, 3);
+    call.require(call.in(0).sizes == call.in(3).sizes, ErrorKind::shape,
+                 "grad must be like hidden; grad is ", call.in(0).sizes, ", hidden is ",
+                 call.in(3).sizes);
+    for (size_t i = 1; i < 4; ++i) call.add_output(call.in(i).sizes, call.in(i).dtype);
+  },
+  .run = kernel([](Call& call) {
+    LaneOutputs out(call);
+    const Array grad = call.contiguous(0, lane_dtype(call.in(3).dtype));
+    kernels::gru_gates_backward(grad, lane_input(call, 1), lane_input(call, 2), lane_input(call, 3),
+                                out[0], out[1], out[2]);
+    out.finish();
+  }),
+  .gradient = no_gradient("gru_gates's rule uses plain ops where gradients of gradients are wanted"),
+};
+
+}  // namespace weft::ops

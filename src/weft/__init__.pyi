@@ -1,0 +1,2658 @@
+# Written by scripts/generate_stub.py (`make stub`) from the op table; do not edit.
+# ruff: noqa
+# fmt: off
+# pyright: reportPrivateUsage=false, reportSelfClsParameterName=false
+"""Weft: a define-by-run deep-learning library whose graphs follow your data.
+
+The names are PyTorch's: `import weft as torch` runs PyTorch programs.
+"""
+
+from collections.abc import Sequence
+from typing import overload
+
+from weft._core import _bool, _dtype, _float, _int, _Number
+from weft._core import ArgumentError as ArgumentError
+from weft._core import DTypeError as DTypeError
+from weft._core import Generator as Generator
+from weft._core import GradientError as GradientError
+from weft._core import InternalError as InternalError
+from weft._core import OutOfMemoryError as OutOfMemoryError
+from weft._core import OutOfRangeError as OutOfRangeError
+from weft._core import ShapeError as ShapeError
+from weft._tensor import Size as Size
+from weft._core import Tensor as Tensor
+from weft._core import UnsupportedError as UnsupportedError
+from weft.functional.arithmetic import add as add
+from weft.functional.shaping import adjoint as adjoint
+from weft.functional.arithmetic import allclose as allclose
+from weft.functional.reductions import aminmax as aminmax
+from weft.functional.creation import arange as arange
+from weft.functional.selection import argsort as argsort
+from weft.functional.selection import argwhere as argwhere
+from weft._tensor import as_tensor as as_tensor
+from weft._tensor import asarray as asarray
+from weft.functional.joining import atleast_1d as atleast_1d
+from weft.functional.joining import atleast_2d as atleast_2d
+from weft.functional.joining import atleast_3d as atleast_3d
+from weft import autograd as autograd
+from weft.functional.linear_algebra import bilinear as bilinear
+from weft.functional.joining import block_diag as block_diag
+from weft.functional.joining import broadcast_shapes as broadcast_shapes
+from weft.functional.joining import broadcast_tensors as broadcast_tensors
+from weft.functional.shaping import broadcast_to as broadcast_to
+from weft.functional.facts import can_cast as can_cast
+from weft.functional.joining import cartesian_prod as cartesian_prod
+from weft.functional.linear_algebra import cdist as cdist
+from weft.functional.joining import column_stack as column_stack
+from weft.functional.joining import combinations as combinations
+from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
+from weft.functional.linear_algebra import cross as cross
+from weft.functional.reductions import cummax as cummax
+from weft.functional.reductions import cummin as cummin
+from weft._core import default_generator as default_generator
+from weft._tensor import device as device
+from weft.functional.reductions import diff as diff
+from weft.functional.linear_algebra import dist as dist
+from weft.functional.arithmetic import div as div
+from weft.functional.arithmetic import div as divide
+from weft.functional.joining import dsplit as dsplit
+from weft.functional.joining import dstack as dstack
+from weft._core import dtype as dtype
+from weft.functional.linear_algebra import einsum as einsum
+from weft.functional.creation import empty as empty
+from weft.functional.creation import empty_like as empty_like
+from weft.autograd.grad_mode import enable_grad as enable_grad
+from weft.functional.arithmetic import equal as equal
+from weft.functional.creation import eye as eye
+from weft.functional.facts import finfo as finfo
+from weft.functional.shaping import fliplr as fliplr
+from weft.functional.shaping import flipud as flipud
+from weft.functional.arithmetic import float_power as float_power
+from weft._tensor import from_dlpack as from_dlpack
+from weft._tensor import from_numpy as from_numpy
+from weft.functional.creation import full as full
+from weft.functional.creation import full_like as full_like
+from weft import functional as functional
+from weft._core import get_default_dtype as get_default_dtype
+from weft._core import get_num_threads as get_num_threads
+from weft.random import get_rng_state as get_rng_state
+from weft.functional.joining import hsplit as hsplit
+from weft.functional.joining import hstack as hstack
+from weft.functional.facts import iinfo as iinfo
+from weft.functional.selection import index_put as index_put
+from weft.autograd.grad_mode import inference_mode as inference_mode
+from weft.random import initial_seed as initial_seed
+from weft.functional.linear_algebra import inner as inner
+from weft.functional.facts import is_complex as is_complex
+from weft.functional.facts import is_floating_point as is_floating_point
+from weft._core import is_grad_enabled as is_grad_enabled
+from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
+from weft.functional.facts import is_nonzero as is_nonzero
+from weft.functional.facts import is_tensor as is_tensor
+from weft.functional.selection import isin as isin
+from weft.functional.arithmetic import isreal as isreal
+from weft.functional.linear_algebra import kron as kron
+from weft.functional.selection import kthvalue as kthvalue
+from weft.functional import linalg as linalg
+from weft.functional.creation import linspace as linspace
+from weft.functional.creation import logspace as logspace
+from weft.random import manual_seed as manual_seed
+from weft.functional.reductions import max as max
+from weft.functional.reductions import median as median
+from weft.functional.joining import meshgrid as meshgrid
+from weft.functional.reductions import min as min
+from weft.functional.reductions import mode as mode
+from weft.functional.selection import msort as msort
+from weft.functional.reductions import nanmean as nanmean
+from weft import nn as nn
+from weft.autograd.grad_mode import no_grad as no_grad
+from weft.functional.selection import nonzero as nonzero
+from weft.functional.linear_algebra import norm as norm
+from weft.functional.creation import normal as normal
+from weft.functional.facts import numel as numel
+from weft.functional.selection import one_hot as one_hot
+from weft.functional.creation import ones as ones
+from weft.functional.creation import ones_like as ones_like
+from weft import optim as optim
+from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
+from weft.functional.creation import poisson as poisson
+from weft.functional.arithmetic import positive as positive
+from weft._core import promote_types as promote_types
+from weft import pytree as pytree
+from weft.functional.reductions import quantile as quantile
+from weft.functional.creation import rand as rand
+from weft.functional.creation import rand_like as rand_like
+from weft.functional.creation import randint as randint
+from weft.functional.creation import randint_like as randint_like
+from weft.functional.creation import randn as randn
+from weft.functional.creation import randn_like as randn_like
+from weft import random as random
+from weft.functional.creation import randperm as randperm
+from weft.functional.shaping import ravel as ravel
+from weft.functional.selection import repeat_interleave as repeat_interleave
+from weft.functional.facts import result_type as result_type
+from weft.functional import return_types as return_types
+from weft.functional.joining import vstack as row_stack
+from weft.functional.arithmetic import rsub as rsub
+from weft.functional.creation import scalar_tensor as scalar_tensor
+from weft.functional.selection import scatter as scatter
+from weft.random import seed as seed
+from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from weft._core import set_num_threads as set_num_threads
+from weft._printing import set_printoptions as set_printoptions
+from weft.random import set_rng_state as set_rng_state
+from weft.functional.selection import sort as sort
+from weft.functional.joining import split as split
+from weft.functional.reductions import std as std
+from weft.functional.reductions import std_mean as std_mean
+from weft.functional.arithmetic import sub as sub
+from weft.functional.arithmetic import sub as subtract
+from weft._tensor import tensor as tensor
+from weft.functional.joining import tensor_split as tensor_split
+from weft.functional.linear_algebra import tensordot as tensordot
+from weft.functional.selection import topk as topk
+from weft.functional.reductions import trace as trace
+from weft.functional.arithmetic import div as true_divide
+from weft.functional.selection import unique as unique
+from weft.functional.selection import unique_consecutive as unique_consecutive
+from weft import utils as utils
+from weft.functional.reductions import var as var
+from weft.functional.reductions import var_mean as var_mean
+from weft.functional.linear_algebra import vdot as vdot
+from weft.functional.joining import vsplit as vsplit
+from weft.functional.joining import vstack as vstack
+from weft.functional.selection import where as where
+from weft.functional.creation import zeros as zeros
+from weft.functional.creation import zeros_like as zeros_like
+
+__all__ = [
+    "ArgumentError",
+    "DTypeError",
+    "Generator",
+    "GradientError",
+    "InternalError",
+    "OutOfMemoryError",
+    "OutOfRangeError",
+    "ShapeError",
+    "Size",
+    "Tensor",
+    "UnsupportedError",
+    "abs",
+    "abs_",
+    "absolute",
+    "acos",
+    "acos_",
+    "acosh",
+    "acosh_",
+    "add",
+    "add_",
+    "addbmm",
+    "addbmm_",
+    "addcdiv",
+    "addcdiv_",
+    "addcmul",
+    "addcmul_",
+    "addmm",
+    "addmm_",
+    "addmv",
+    "addmv_",
+    "addr",
+    "addr_",
+    "adjoint",
+    "alias",
+    "all",
+    "all_",
+    "allclose",
+    "amax",
+    "amax_",
+    "amin",
+    "amin_",
+    "aminmax",
+    "any",
+    "any_",
+    "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "argmax",
+    "argmax_",
+    "argmin",
+    "argmin_",
+    "argsort",
+    "argwhere",
+    "as_strided",
+    "as_strided_",
+    "as_strided_scatter",
+    "as_strided_scatter_",
+    "as_tensor",
+    "asarray",
+    "asin",
+    "asin_",
+    "asinh",
+    "asinh_",
+    "atan",
+    "atan2",
+    "atan2_",
+    "atan_",
+    "atanh",
+    "atanh_",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "autograd",
+    "avg_pool1d",
+    "avg_pool1d_",
+    "avg_pool2d",
+    "avg_pool2d_",
+    "baddbmm",
+    "baddbmm_",
+    "batched_matmul",
+    "batched_matmul_",
+    "bernoulli",
+    "bernoulli_",
+    "bfloat16",
+    "bilinear",
+    "bincount",
+    "bitwise_and",
+    "bitwise_and_",
+    "bitwise_left_shift",
+    "bitwise_left_shift_",
+    "bitwise_not",
+    "bitwise_not_",
+    "bitwise_or",
+    "bitwise_or_",
+    "bitwise_right_shift",
+    "bitwise_right_shift_",
+    "bitwise_xor",
+    "bitwise_xor_",
+    "block_diag",
+    "bmm",
+    "bmm_",
+    "bool",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+    "bucketize",
+    "bucketize_",
+    "can_cast",
+    "cartesian_prod",
+    "cast",
+    "cast_",
+    "cat",
+    "cdist",
+    "ceil",
+    "ceil_",
+    "celu",
+    "celu_",
+    "chunk",
+    "clamp",
+    "clamp_",
+    "clamp_max",
+    "clamp_max_",
+    "clamp_min",
+    "clamp_min_",
+    "clamp_range",
+    "clamp_range_",
+    "clip",
+    "clone",
+    "clone_",
+    "column_stack",
+    "combinations",
+    "concat",
+    "concatenate",
+    "constant_pad",
+    "constant_pad_",
+    "contiguous",
+    "contiguous_",
+    "conv1d",
+    "conv1d_",
+    "conv2d",
+    "conv2d_",
+    "conv_transpose1d",
+    "conv_transpose1d_",
+    "conv_transpose2d",
+    "conv_transpose2d_",
+    "copy",
+    "copy_",
+    "copysign",
+    "copysign_",
+    "cos",
+    "cos_",
+    "cosh",
+    "cosh_",
+    "cosine_similarity",
+    "count_nonzero",
+    "count_nonzero_",
+    "cross",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumprod_",
+    "cumsum",
+    "cumsum_",
+    "default_generator",
+    "deg2rad",
+    "deg2rad_",
+    "device",
+    "diag",
+    "diag_",
+    "diag_embed",
+    "diag_embed_",
+    "diagonal",
+    "diagonal_backward",
+    "diagonal_scatter",
+    "diagonal_scatter_",
+    "diff",
+    "digamma",
+    "digamma_",
+    "dist",
+    "div",
+    "div_",
+    "div_floor",
+    "div_floor_",
+    "div_trunc",
+    "div_trunc_",
+    "divide",
+    "dot",
+    "dot_",
+    "double",
+    "dropout",
+    "dropout_",
+    "dsplit",
+    "dstack",
+    "dtype",
+    "einsum",
+    "elu",
+    "elu_",
+    "embedding",
+    "embedding_backward",
+    "empty",
+    "empty_like",
+    "empty_like_",
+    "enable_grad",
+    "eq",
+    "eq_",
+    "equal",
+    "erf",
+    "erf_",
+    "erfc",
+    "erfc_",
+    "erfinv",
+    "erfinv_",
+    "exp",
+    "exp2",
+    "exp2_",
+    "exp_",
+    "expand",
+    "expm1",
+    "expm1_",
+    "exponential",
+    "exponential_",
+    "eye",
+    "fill",
+    "fill_",
+    "finfo",
+    "fix",
+    "flatten",
+    "flatten_",
+    "flip",
+    "flip_",
+    "fliplr",
+    "flipud",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "float_power",
+    "floor",
+    "floor_",
+    "floor_divide",
+    "floor_divide_",
+    "fmax",
+    "fmax_",
+    "fmin",
+    "fmin_",
+    "fmod",
+    "fmod_",
+    "frac",
+    "frac_",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "full_like",
+    "full_like_",
+    "functional",
+    "gather",
+    "gather_",
+    "gaussian",
+    "gaussian_",
+    "gcd",
+    "gcd_",
+    "ge",
+    "ge_",
+    "gelu",
+    "gelu_",
+    "gelu_erf",
+    "gelu_erf_",
+    "gelu_erf_slope",
+    "gelu_erf_slope_",
+    "gelu_tanh",
+    "gelu_tanh_",
+    "ger",
+    "get_default_dtype",
+    "get_num_threads",
+    "get_rng_state",
+    "glu",
+    "glu_",
+    "greater",
+    "greater_equal",
+    "gru_gates",
+    "gru_gates_",
+    "gt",
+    "gt_",
+    "half",
+    "hardshrink",
+    "hardshrink_",
+    "hardsigmoid",
+    "hardsigmoid_",
+    "hardswish",
+    "hardswish_",
+    "hardtanh",
+    "hardtanh_",
+    "heaviside",
+    "heaviside_",
+    "histc",
+    "histc_",
+    "hsplit",
+    "hstack",
+    "huber_elements",
+    "huber_elements_",
+    "hypot",
+    "hypot_",
+    "iinfo",
+    "index",
+    "index_",
+    "index_add",
+    "index_add_",
+    "index_copy",
+    "index_copy_",
+    "index_fill",
+    "index_fill_",
+    "index_put",
+    "index_put_",
+    "index_select",
+    "index_select_",
+    "inference_mode",
+    "initial_seed",
+    "inner",
+    "int",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_complex",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_nonzero",
+    "is_tensor",
+    "isclose",
+    "isclose_",
+    "isclose_number",
+    "isclose_number_",
+    "isfinite",
+    "isfinite_",
+    "isin",
+    "isinf",
+    "isinf_",
+    "isnan",
+    "isnan_",
+    "isneginf",
+    "isneginf_",
+    "isposinf",
+    "isposinf_",
+    "isreal",
+    "kron",
+    "kthvalue",
+    "lcm",
+    "lcm_",
+    "le",
+    "le_",
+    "leaky_relu",
+    "leaky_relu_",
+    "lerp",
+    "lerp_",
+    "less",
+    "less_equal",
+    "lgamma",
+    "lgamma_",
+    "linalg",
+    "linear",
+    "linear_",
+    "linear_recurrence",
+    "linear_recurrence_",
+    "linspace",
+    "log",
+    "log10",
+    "log10_",
+    "log1p",
+    "log1p_",
+    "log2",
+    "log2_",
+    "log_",
+    "log_odds",
+    "log_odds_",
+    "log_softmax",
+    "log_softmax_",
+    "logaddexp",
+    "logaddexp2",
+    "logaddexp2_",
+    "logaddexp_",
+    "logcumsumexp",
+    "logcumsumexp_",
+    "logical_and",
+    "logical_and_",
+    "logical_not",
+    "logical_not_",
+    "logical_or",
+    "logical_or_",
+    "logical_xor",
+    "logical_xor_",
+    "logit",
+    "logit_",
+    "logsigmoid",
+    "logsigmoid_",
+    "logspace",
+    "logsumexp",
+    "logsumexp_",
+    "long",
+    "lstm_gates",
+    "lstm_gates_",
+    "lt",
+    "lt_",
+    "manual_seed",
+    "masked_fill",
+    "masked_fill_",
+    "masked_scatter",
+    "masked_scatter_",
+    "masked_scatter_backward",
+    "masked_select",
+    "matmul",
+    "matmul_",
+    "max",
+    "max_all",
+    "max_all_",
+    "max_dim",
+    "maximum",
+    "maximum_",
+    "mean",
+    "mean_",
+    "median",
+    "median_all",
+    "median_all_",
+    "median_dim",
+    "meshgrid",
+    "min",
+    "min_all",
+    "min_all_",
+    "min_dim",
+    "minimum",
+    "minimum_",
+    "mish",
+    "mish_",
+    "mm",
+    "mm_",
+    "mode",
+    "moveaxis",
+    "movedim",
+    "movedim_",
+    "msort",
+    "mul",
+    "mul_",
+    "multinomial",
+    "multinomial_",
+    "multiply",
+    "mv",
+    "mv_",
+    "nan_to_num",
+    "nan_to_num_",
+    "nanmean",
+    "nansum",
+    "nansum_",
+    "narrow",
+    "narrow_",
+    "ne",
+    "ne_",
+    "neg",
+    "neg_",
+    "negative",
+    "nn",
+    "no_grad",
+    "nonzero",
+    "norm",
+    "normal",
+    "not_equal",
+    "numel",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "ones_like_",
+    "optim",
+    "outer",
+    "outer_",
+    "outer_sum",
+    "outer_sum_",
+    "pad",
+    "pad_",
+    "pairwise_distance",
+    "permute",
+    "poisson",
+    "polygamma",
+    "positive",
+    "pow",
+    "pow_",
+    "prelu_elements",
+    "prelu_elements_",
+    "prod",
+    "prod_",
+    "promote_types",
+    "pytree",
+    "quantile",
+    "rad2deg",
+    "rad2deg_",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "random",
+    "randperm",
+    "ravel",
+    "reciprocal",
+    "reciprocal_",
+    "relu",
+    "relu6",
+    "relu6_",
+    "relu_",
+    "remainder",
+    "remainder_",
+    "repeat",
+    "repeat_",
+    "repeat_interleave",
+    "repeat_interleave_",
+    "repeat_interleave_index",
+    "replace_nonfinite",
+    "replace_nonfinite_",
+    "reshape",
+    "reshape_",
+    "restride",
+    "restride_",
+    "result_type",
+    "return_types",
+    "roll",
+    "roll_",
+    "rot90",
+    "rot90_",
+    "round",
+    "round_",
+    "round_to_integer",
+    "round_to_integer_",
+    "row_stack",
+    "rsqrt",
+    "rsqrt_",
+    "rsub",
+    "scalar_tensor",
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "scatter_reduce",
+    "scatter_reduce_",
+    "searchsorted",
+    "seed",
+    "select",
+    "select_backward",
+    "select_scatter",
+    "select_scatter_",
+    "selu",
+    "selu_",
+    "set_grad_enabled",
+    "set_num_threads",
+    "set_printoptions",
+    "set_rng_state",
+    "sgn",
+    "sgn_",
+    "short",
+    "sigmoid",
+    "sigmoid_",
+    "sign",
+    "sign_",
+    "signbit",
+    "signbit_",
+    "silu",
+    "silu_",
+    "sin",
+    "sin_",
+    "sinc",
+    "sinc_",
+    "sinh",
+    "sinh_",
+    "slice",
+    "slice_backward",
+    "slice_scatter",
+    "slice_scatter_",
+    "smooth_l1_elements",
+    "smooth_l1_elements_",
+    "softmax",
+    "softmax_",
+    "softplus",
+    "softplus_",
+    "softshrink",
+    "softshrink_",
+    "softsign",
+    "softsign_",
+    "sort",
+    "split",
+    "split_with_sizes",
+    "sqrt",
+    "sqrt_",
+    "square",
+    "square_",
+    "squeeze",
+    "stack",
+    "std",
+    "std_",
+    "std_mean",
+    "strided_scatter",
+    "strided_scatter_",
+    "strided_view",
+    "sub",
+    "sub_",
+    "subtract",
+    "sum",
+    "sum_",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "take",
+    "take_",
+    "take_along_dim",
+    "take_along_dim_",
+    "tan",
+    "tan_",
+    "tanh",
+    "tanh_",
+    "tanhshrink",
+    "tanhshrink_",
+    "tensor",
+    "tensor_split",
+    "tensordot",
+    "threshold",
+    "threshold_",
+    "tile",
+    "tile_",
+    "topk",
+    "trace",
+    "transpose",
+    "tril",
+    "tril_",
+    "tril_indices",
+    "triu",
+    "triu_",
+    "triu_indices",
+    "true_divide",
+    "trunc",
+    "trunc_",
+    "uint8",
+    "unbind",
+    "unflatten",
+    "unflatten_",
+    "unfold",
+    "unfold_backward",
+    "uniform",
+    "uniform_",
+    "unique",
+    "unique_all",
+    "unique_consecutive",
+    "unique_consecutive_all",
+    "unsqueeze",
+    "utils",
+    "var",
+    "var_",
+    "var_mean",
+    "vdot",
+    "vector_norm",
+    "vector_norm_",
+    "view",
+    "vsplit",
+    "vstack",
+    "where",
+    "xlogy",
+    "xlogy_",
+    "zero",
+    "zero_",
+    "zeros",
+    "zeros_like",
+    "zeros_like_",
+]
+
+__version__: str
+bfloat16: dtype
+bool: dtype
+double: dtype
+float: dtype
+float16: dtype
+float32: dtype
+float64: dtype
+half: dtype
+int: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+int8: dtype
+long: dtype
+short: dtype
+uint8: dtype
+
+def abs(input: Tensor) -> Tensor:
+    """Returns the absolute value of each element."""
+def abs_(input: Tensor) -> Tensor:
+    """Write the result of abs over input and return it."""
+def absolute(input: Tensor) -> Tensor:
+    """Returns the absolute value of each element."""
+def acos(input: Tensor) -> Tensor:
+    """Returns the angle whose cosine each element is."""
+def acos_(input: Tensor) -> Tensor:
+    """Write the result of acos over input and return it."""
+def acosh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic cosine each element is."""
+def acosh_(input: Tensor) -> Tensor:
+    """Write the result of acosh over input and return it."""
+def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of add over input and return it."""
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns beta * input + alpha * the sum of the products in a batch."""
+def addbmm_(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addbmm over input and return it."""
+def addcdiv(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Tensor | _Number = 1,
+) -> Tensor:
+    """Computes input + value * tensor1 / tensor2."""
+def addcdiv_(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addcdiv over input and return it."""
+def addcmul(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Tensor | _Number = 1,
+) -> Tensor:
+    """Computes input + value * tensor1 * tensor2."""
+def addcmul_(
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *,
+    value: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addcmul over input and return it."""
+def addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns beta * input + alpha * (mat1 @ mat2)."""
+def addmm_(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addmm over input and return it."""
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns beta * input + alpha * (mat @ vec)."""
+def addmv_(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addmv over input and return it."""
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns beta * input + alpha * outer(vec1, vec2)."""
+def addr_(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of addr over input and return it."""
+def alias(input: Tensor) -> Tensor:
+    """Returns a view of the whole tensor."""
+def all(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Tells whether all elements are not zero, over all dimensions or those in `dim`."""
+def all_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of all over input and return it."""
+def amax(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Returns the largest element, over all dimensions or those in `dim`.
+
+    NaN wins. Equal elements share the gradient evenly.
+    """
+def amax_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of amax over input and return it."""
+def amin(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Returns the smallest element, over all dimensions or those in `dim`.
+
+    NaN wins. Equal elements share the gradient evenly.
+    """
+def amin_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of amin over input and return it."""
+def any(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Tells whether any element is not zero, over all dimensions or those in `dim`."""
+def any_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of any over input and return it."""
+def arccos(input: Tensor) -> Tensor:
+    """Returns the angle whose cosine each element is."""
+def arccosh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic cosine each element is."""
+def arcsin(input: Tensor) -> Tensor:
+    """Returns the angle whose sine each element is."""
+def arcsinh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic sine each element is."""
+def arctan(input: Tensor) -> Tensor:
+    """Returns the angle whose tangent each element is."""
+def arctan2(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the angle of the point (other, input), from -pi to pi."""
+def arctanh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic tangent each element is."""
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    """Returns the first position of the largest element, in the flattened tensor or along `dim`.
+    """
+def argmax_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    """Write the result of argmax over input and return it."""
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    """Returns the first position of the smallest element, in the flattened tensor or along `dim`.
+    """
+def argmin_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+    """Write the result of argmin over input and return it."""
+def as_strided(
+    input: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """Returns a view of the storage with given sizes, strides and offset, all in elements."""
+def as_strided_(
+    input: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """Write the result of as_strided over input and return it."""
+def as_strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """Returns a copy of input with src written where as_strided would look."""
+def as_strided_scatter_(
+    input: Tensor,
+    src: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """Write the result of as_strided_scatter over input and return it."""
+def asin(input: Tensor) -> Tensor:
+    """Returns the angle whose sine each element is."""
+def asin_(input: Tensor) -> Tensor:
+    """Write the result of asin over input and return it."""
+def asinh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic sine each element is."""
+def asinh_(input: Tensor) -> Tensor:
+    """Write the result of asinh over input and return it."""
+def atan(input: Tensor) -> Tensor:
+    """Returns the angle whose tangent each element is."""
+def atan2(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the angle of the point (other, input), from -pi to pi."""
+def atan2_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of atan2 over input and return it."""
+def atan_(input: Tensor) -> Tensor:
+    """Write the result of atan over input and return it."""
+def atanh(input: Tensor) -> Tensor:
+    """Returns the number whose hyperbolic tangent each element is."""
+def atanh_(input: Tensor) -> Tensor:
+    """Write the result of atanh over input and return it."""
+def avg_pool1d(input: Tensor) -> Tensor:
+    """Comes later."""
+def avg_pool1d_(input: Tensor) -> Tensor:
+    """Write the result of avg_pool1d over input and return it."""
+def avg_pool2d(input: Tensor) -> Tensor:
+    """Comes later."""
+def avg_pool2d_(input: Tensor) -> Tensor:
+    """Write the result of avg_pool2d over input and return it."""
+def baddbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns beta * input + alpha * bmm(batch1, batch2)."""
+def baddbmm_(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Tensor | _Number = 1,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of baddbmm over input and return it."""
+def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
+def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of batched_matmul over input and return it."""
+def bernoulli(
+    input: Tensor,
+    p: _float | None = None,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draws 1 with the probability that each element of input says, otherwise 0.
+
+    With p, input gives only shape and dtype.
+    """
+def bernoulli_(
+    input: Tensor,
+    p: _float | None = None,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of bernoulli over input and return it."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+    """Counts how often each non-negative integer occurs, or sums the weights at its occurrences.
+    """
+def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Combines the bits of two integers by and; for bool it is logical and."""
+def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of bitwise_and over input and return it."""
+def bitwise_left_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Shifts bits to the left by other places.
+
+    A shift by more bits than there are gives 0.
+    """
+def bitwise_left_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of bitwise_left_shift over input and return it."""
+def bitwise_not(input: Tensor) -> Tensor:
+    """Turns every bit of an integer; for bool it is logical not."""
+def bitwise_not_(input: Tensor) -> Tensor:
+    """Write the result of bitwise_not over input and return it."""
+def bitwise_or(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Combines the bits of two integers by or; for bool it is logical or."""
+def bitwise_or_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of bitwise_or over input and return it."""
+def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Shifts bits to the right by other places; the sign stays."""
+def bitwise_right_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of bitwise_right_shift over input and return it."""
+def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Combines the bits of two integers by exclusive or; for bool it is logical xor."""
+def bitwise_xor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of bitwise_xor over input and return it."""
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiplies a batch of matrices with another, one by one."""
+def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
+    """Write the result of bmm over input and return it."""
+def bucketize(
+    input: Tensor | _Number,
+    boundaries: Tensor,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+) -> Tensor:
+    """Returns the number of the bucket, between sorted boundaries, that each value falls into.
+    """
+def bucketize_(
+    input: Tensor | _Number,
+    boundaries: Tensor,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+) -> Tensor:
+    """Write the result of bucketize over input and return it."""
+def cast(input: Tensor, dtype: _dtype) -> Tensor:
+    """Copies a tensor into another dtype.
+
+    Floats lose their fraction on the way to integers, which keep their low bits when they are
+    too large.
+    """
+def cast_(input: Tensor, dtype: _dtype) -> Tensor:
+    """Write the result of cast over input and return it."""
+def cat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
+    """Joins tensors along an existing dimension.
+
+    All other sizes must agree; tensors of shape (0,) are skipped.
+    """
+def ceil(input: Tensor) -> Tensor:
+    """Rounds each element up."""
+def ceil_(input: Tensor) -> Tensor:
+    """Write the result of ceil over input and return it."""
+def celu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+    """Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones."""
+def celu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+    """Write the result of celu over input and return it."""
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
+    """
+def clamp(
+    input: Tensor,
+    min: Tensor | _Number | None = None,
+    max: Tensor | _Number | None = None,
+) -> Tensor:
+    """Limits elements to the range from min to max.
+
+    The gradient passes at the bounds.
+    """
+def clamp_(
+    input: Tensor,
+    min: Tensor | _Number | None = None,
+    max: Tensor | _Number | None = None,
+) -> Tensor:
+    """Write the result of clamp over input and return it."""
+def clamp_max(input: Tensor, max: Tensor | _Number) -> Tensor:
+    """Lowers elements that are above max to max."""
+def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
+    """Write the result of clamp_max over input and return it."""
+def clamp_min(input: Tensor, min: Tensor | _Number) -> Tensor:
+    """Raises elements that are below min to min."""
+def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
+    """Write the result of clamp_min over input and return it."""
+def clamp_range(input: Tensor, min: Tensor | _Number, max: Tensor | _Number) -> Tensor:
+    """Limits elements to the range from min to max; max wins where min is larger."""
+def clamp_range_(input: Tensor, min: Tensor | _Number, max: Tensor | _Number) -> Tensor:
+    """Write the result of clamp_range over input and return it."""
+def clip(
+    input: Tensor,
+    min: Tensor | _Number | None = None,
+    max: Tensor | _Number | None = None,
+) -> Tensor:
+    """Limits elements to the range from min to max.
+
+    The gradient passes at the bounds.
+    """
+def clone(input: Tensor) -> Tensor:
+    """Copies a tensor into memory of its own."""
+def clone_(input: Tensor) -> Tensor:
+    """Write the result of clone over input and return it."""
+def concat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
+    """Joins tensors along an existing dimension.
+
+    All other sizes must agree; tensors of shape (0,) are skipped.
+    """
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
+    """Joins tensors along an existing dimension.
+
+    All other sizes must agree; tensors of shape (0,) are skipped.
+    """
+def constant_pad(
+    input: Tensor,
+    pad: _int | Sequence[_int],
+    value: Tensor | _Number = 0,
+) -> Tensor:
+    """Surrounds the tensor with a value.
+
+    pad holds (before, after) for the last dimension, then for the one before it, and so on;
+    negative numbers crop.
+    """
+def constant_pad_(
+    input: Tensor,
+    pad: _int | Sequence[_int],
+    value: Tensor | _Number = 0,
+) -> Tensor:
+    """Write the result of constant_pad over input and return it."""
+def contiguous(input: Tensor) -> Tensor:
+    """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
+def contiguous_(input: Tensor) -> Tensor:
+    """Write the result of contiguous over input and return it."""
+def conv1d(input: Tensor) -> Tensor:
+    """Comes later."""
+def conv1d_(input: Tensor) -> Tensor:
+    """Write the result of conv1d over input and return it."""
+def conv2d(input: Tensor) -> Tensor:
+    """Comes later."""
+def conv2d_(input: Tensor) -> Tensor:
+    """Write the result of conv2d over input and return it."""
+def conv_transpose1d(input: Tensor) -> Tensor:
+    """Comes later."""
+def conv_transpose1d_(input: Tensor) -> Tensor:
+    """Write the result of conv_transpose1d over input and return it."""
+def conv_transpose2d(input: Tensor) -> Tensor:
+    """Comes later."""
+def conv_transpose2d_(input: Tensor) -> Tensor:
+    """Write the result of conv_transpose2d over input and return it."""
+def copy(input: Tensor, source: Tensor | _Number) -> Tensor:
+    """Returns source broadcast to input's shape and cast to its dtype.
+
+    `x.copy_(y)` and `x[i] = y` are its in-place form.
+    """
+def copy_(input: Tensor, source: Tensor | _Number) -> Tensor:
+    """Write the result of copy over input and return it."""
+def copysign(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Gives each element of input the sign of other."""
+def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
+    """Write the result of copysign over input and return it."""
+def cos(input: Tensor) -> Tensor:
+    """Returns the cosine of each element."""
+def cos_(input: Tensor) -> Tensor:
+    """Write the result of cos over input and return it."""
+def cosh(input: Tensor) -> Tensor:
+    """Returns the hyperbolic cosine of each element."""
+def cosh_(input: Tensor) -> Tensor:
+    """Write the result of cosh over input and return it."""
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """Counts the elements that are not zero, over all dimensions or those in `dim`."""
+def count_nonzero_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """Write the result of count_nonzero over input and return it."""
+def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Returns the running products along a dimension."""
+def cumprod_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Write the result of cumprod over input and return it."""
+def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Returns the running sums along a dimension."""
+def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Write the result of cumsum over input and return it."""
+def deg2rad(input: Tensor) -> Tensor:
+    """Converts degrees to radians."""
+def deg2rad_(input: Tensor) -> Tensor:
+    """Write the result of deg2rad over input and return it."""
+def diag(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Returns the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
+def diag_(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Write the result of diag over input and return it."""
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """Makes matrices whose diagonals are the rows of the last dimension."""
+def diag_embed_(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+    """Write the result of diag_embed over input and return it."""
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+    """Returns a view of the diagonals over two dimensions, as a new last dimension."""
+def diagonal_backward(
+    grad: Tensor,
+    input_size: _int | Sequence[_int],
+    offset: _int,
+    dim1: _int,
+    dim2: _int,
+) -> Tensor:
+    """Puts a gradient of diagonal into zeros of the input's shape."""
+def diagonal_scatter(
+    input: Tensor,
+    src: Tensor,
+    offset: _int = 0,
+    dim1: _int = 0,
+    dim2: _int = 1,
+) -> Tensor:
+    """Returns a copy of input with src on its diagonals over two dimensions."""
+def diagonal_scatter_(
+    input: Tensor,
+    src: Tensor,
+    offset: _int = 0,
+    dim1: _int = 0,
+    dim2: _int = 1,
+) -> Tensor:
+    """Write the result of diagonal_scatter over input and return it."""
+def digamma(input: Tensor) -> Tensor:
+    """Returns the derivative of lgamma."""
+def digamma_(input: Tensor) -> Tensor:
+    """Write the result of digamma over input and return it."""
+def div_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of div over input and return it."""
+def div_floor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Divides and rounds down: div with rounding_mode='floor'."""
+def div_floor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of div_floor over input and return it."""
+def div_trunc(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Divides and rounds toward zero: div with rounding_mode='trunc'."""
+def div_trunc_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of div_trunc over input and return it."""
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Adds up the products of two vectors' elements."""
+def dot_(input: Tensor, tensor: Tensor) -> Tensor:
+    """Write the result of dot over input and return it."""
+def dropout(
+    input: Tensor,
+    p: _float = 0.5,
+    training: _bool = True,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Zeroes elements with probability p and divides the others by 1 - p, so that the expected
+    value stays.
+
+    Outside of training it only copies.
+    """
+def dropout_(
+    input: Tensor,
+    p: _float = 0.5,
+    training: _bool = True,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of dropout over input and return it."""
+def elu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+    """Computes alpha * (exp(x) - 1) for negative elements and keeps positive ones."""
+def elu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+    """Write the result of elu over input and return it."""
+def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor:
+    """Looks up rows of a matrix.
+
+    The row padding_idx, if it is not negative, gets no gradient.
+    """
+def embedding_backward(
+    grad: Tensor,
+    indices: Tensor,
+    num_weights: _int,
+    padding_idx: _int = -1,
+) -> Tensor:
+    """Sums the gradients of an embedding's rows, in the order of the indices."""
+def empty_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
+    """Write the result of empty_like over input and return it."""
+def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input equals other."""
+def eq_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of eq over input and return it."""
+def erf(input: Tensor) -> Tensor:
+    """Returns the error function of each element."""
+def erf_(input: Tensor) -> Tensor:
+    """Write the result of erf over input and return it."""
+def erfc(input: Tensor) -> Tensor:
+    """Computes 1 - erf(input) without losing digits for large elements."""
+def erfc_(input: Tensor) -> Tensor:
+    """Write the result of erfc over input and return it."""
+def erfinv(input: Tensor) -> Tensor:
+    """Returns the number whose error function each element is."""
+def erfinv_(input: Tensor) -> Tensor:
+    """Write the result of erfinv over input and return it."""
+def exp(input: Tensor) -> Tensor:
+    """Raises e to the power of each element."""
+def exp2(input: Tensor) -> Tensor:
+    """Raises 2 to the power of each element."""
+def exp2_(input: Tensor) -> Tensor:
+    """Write the result of exp2 over input and return it."""
+def exp_(input: Tensor) -> Tensor:
+    """Write the result of exp over input and return it."""
+@overload
+def expand(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
+    """Stretches dimensions of size 1 without copying.
+
+    A size of -1 keeps a dimension as it is; new dimensions go in front.
+    """
+@overload
+def expand(input: Tensor, *size: _int) -> Tensor:
+    """Stretches dimensions of size 1 without copying.
+
+    A size of -1 keeps a dimension as it is; new dimensions go in front.
+    """
+def expm1(input: Tensor) -> Tensor:
+    """Computes exp(input) - 1 without losing digits near zero."""
+def expm1_(input: Tensor) -> Tensor:
+    """Write the result of expm1 over input and return it."""
+def exponential(
+    input: Tensor,
+    lambd: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draws a tensor like input from the exponential distribution with rate lambd."""
+def exponential_(
+    input: Tensor,
+    lambd: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of exponential over input and return it."""
+def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
+    """Returns a tensor like input with every element equal to value."""
+def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
+    """Write the result of fill over input and return it."""
+def fix(input: Tensor) -> Tensor:
+    """Rounds each element toward zero."""
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Merges the dimensions from start_dim to end_dim into one."""
+def flatten_(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+    """Write the result of flatten over input and return it."""
+@overload
+def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+    """Returns a copy with the order of indices reversed along dims."""
+@overload
+def flip(input: Tensor, *dims: _int) -> Tensor:
+    """Returns a copy with the order of indices reversed along dims."""
+@overload
+def flip_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+    """Write the result of flip over input and return it."""
+@overload
+def flip_(input: Tensor, *dims: _int) -> Tensor:
+    """Write the result of flip over input and return it."""
+def floor(input: Tensor) -> Tensor:
+    """Rounds each element down."""
+def floor_(input: Tensor) -> Tensor:
+    """Write the result of floor over input and return it."""
+def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Divides and rounds down.
+
+    Integers divided by zero give 0.
+    """
+def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of floor_divide over input and return it."""
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the larger of two elements; a number wins over a NaN."""
+def fmax_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of fmax over input and return it."""
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the smaller of two elements; a number wins over a NaN."""
+def fmin_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of fmin over input and return it."""
+def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Computes C's remainder, which has the sign of input."""
+def fmod_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of fmod over input and return it."""
+def frac(input: Tensor) -> Tensor:
+    """Returns what trunc takes away."""
+def frac_(input: Tensor) -> Tensor:
+    """Write the result of frac over input and return it."""
+def full_like_(
+    input: Tensor,
+    fill_value: Tensor | _Number,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of full_like over input and return it."""
+def gather(input: Tensor, dim: _int, index: Tensor) -> Tensor:
+    """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j]."""
+def gather_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
+    """Write the result of gather over input and return it."""
+def gaussian(
+    input: Tensor,
+    mean: _float = 0.0,
+    std: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draws a tensor like input from a normal distribution."""
+def gaussian_(
+    input: Tensor,
+    mean: _float = 0.0,
+    std: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of gaussian over input and return it."""
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the greatest common divisor of two integers."""
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of gcd over input and return it."""
+def ge(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is greater than or equal to other."""
+def ge_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of ge over input and return it."""
+def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
+    """Computes the Gaussian error linear unit, exactly or by its approximation 'tanh'."""
+def gelu_(input: Tensor, *, approximate: str = 'none') -> Tensor:
+    """Write the result of gelu over input and return it."""
+def gelu_erf(input: Tensor) -> Tensor:
+    """Multiplies each element by the chance that a standard normal variable is below it."""
+def gelu_erf_(input: Tensor) -> Tensor:
+    """Write the result of gelu_erf over input and return it."""
+def gelu_erf_slope(input: Tensor) -> Tensor:
+    """Computes the derivative of gelu_erf."""
+def gelu_erf_slope_(input: Tensor) -> Tensor:
+    """Write the result of gelu_erf_slope over input and return it."""
+def gelu_tanh(input: Tensor) -> Tensor:
+    """Computes gelu's approximation by tanh."""
+def gelu_tanh_(input: Tensor) -> Tensor:
+    """Write the result of gelu_tanh over input and return it."""
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """Multiplies each element of a vector with each of another."""
+def glu(input: Tensor, dim: _int = -1) -> Tensor:
+    """Returns the first half of input along dim, gated by the sigmoid of the second half."""
+def glu_(input: Tensor, dim: _int = -1) -> Tensor:
+    """Write the result of glu over input and return it."""
+def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is greater than other."""
+def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is greater than or equal to other."""
+def gru_gates(input: Tensor) -> Tensor:
+    """Comes later."""
+def gru_gates_(input: Tensor) -> Tensor:
+    """Write the result of gru_gates over input and return it."""
+def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is greater than other."""
+def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of gt over input and return it."""
+def hardshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
+    """Replaces elements between -lambd and lambd by 0."""
+def hardshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
+    """Write the result of hardshrink over input and return it."""
+def hardsigmoid(input: Tensor) -> Tensor:
+    """Limits x / 6 + 1 / 2 to the range from 0 to 1."""
+def hardsigmoid_(input: Tensor) -> Tensor:
+    """Write the result of hardsigmoid over input and return it."""
+def hardswish(input: Tensor) -> Tensor:
+    """Computes x * hardsigmoid(x)."""
+def hardswish_(input: Tensor) -> Tensor:
+    """Write the result of hardswish over input and return it."""
+def hardtanh(
+    input: Tensor,
+    min_val: Tensor | _Number = -1.0,
+    max_val: Tensor | _Number = 1.0,
+) -> Tensor:
+    """Limits elements to the range from min_val to max_val.
+
+    The gradient at the bounds is 0.
+    """
+def hardtanh_(
+    input: Tensor,
+    min_val: Tensor | _Number = -1.0,
+    max_val: Tensor | _Number = 1.0,
+) -> Tensor:
+    """Write the result of hardtanh over input and return it."""
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """Returns 0 for negative elements, 1 for positive ones, and values where input is 0."""
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """Write the result of heaviside over input and return it."""
+def histc(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
+    """Counts elements in equal bins between min and max (both 0: the smallest and largest
+    element).
+
+    Elements outside are not counted.
+    """
+def histc_(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
+    """Write the result of histc over input and return it."""
+def huber_elements(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
+    """Computes Huber's distance of two elements: squared below delta, linear above."""
+def huber_elements_(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
+    """Write the result of huber_elements over input and return it."""
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the length of the vector (input, other)."""
+def hypot_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of hypot over input and return it."""
+def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
+    """Picks elements by integer tensors, one for each of dims, broadcast against each other.
+
+    Their dimensions take the place of dims if those are neighbours, and come first otherwise.
+    """
+def index_(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
+    """Write the result of index over input and return it."""
+def index_add(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Returns a copy of input with slices of source (times alpha) added at their indices.
+
+    The order of additions is fixed.
+    """
+def index_add_(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Tensor | _Number = 1,
+) -> Tensor:
+    """Write the result of index_add over input and return it."""
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    """Returns a copy of input with slices replaced by those of source at their indices."""
+def index_copy_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+    """Write the result of index_copy over input and return it."""
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """Returns a copy of input with slices filled with a value."""
+def index_fill_(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    """Write the result of index_fill over input and return it."""
+def index_put_(
+    input: Tensor,
+    indices: Sequence[Tensor],
+    values: Tensor,
+    dims: _int | Sequence[_int],
+    accumulate: _bool = False,
+) -> Tensor:
+    """Write the result of index_put over input and return it."""
+def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
+    """Picks slices of a dimension by their indices."""
+def index_select_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
+    """Write the result of index_select over input and return it."""
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: _float = 1e-05,
+    atol: _float = 1e-08,
+    equal_nan: _bool = False,
+) -> Tensor:
+    """Tells where abs(input - other) <= atol + rtol * abs(other)."""
+def isclose_(
+    input: Tensor,
+    other: Tensor,
+    rtol: _float = 1e-05,
+    atol: _float = 1e-08,
+    equal_nan: _bool = False,
+) -> Tensor:
+    """Write the result of isclose over input and return it."""
+def isclose_number(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | _Number,
+    atol: Tensor | _Number,
+) -> Tensor:
+    """Tells where two elements are equal or finite and near each other."""
+def isclose_number_(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | _Number,
+    atol: Tensor | _Number,
+) -> Tensor:
+    """Write the result of isclose_number over input and return it."""
+def isfinite(input: Tensor) -> Tensor:
+    """Tells which elements are neither infinite nor NaN."""
+def isfinite_(input: Tensor) -> Tensor:
+    """Write the result of isfinite over input and return it."""
+def isinf(input: Tensor) -> Tensor:
+    """Tells which elements are infinite."""
+def isinf_(input: Tensor) -> Tensor:
+    """Write the result of isinf over input and return it."""
+def isnan(input: Tensor) -> Tensor:
+    """Tells which elements are NaN."""
+def isnan_(input: Tensor) -> Tensor:
+    """Write the result of isnan over input and return it."""
+def isneginf(input: Tensor) -> Tensor:
+    """Tells which elements are negative infinity."""
+def isneginf_(input: Tensor) -> Tensor:
+    """Write the result of isneginf over input and return it."""
+def isposinf(input: Tensor) -> Tensor:
+    """Tells which elements are positive infinity."""
+def isposinf_(input: Tensor) -> Tensor:
+    """Write the result of isposinf over input and return it."""
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the least common multiple of two integers."""
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of lcm over input and return it."""
+def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is less than or equal to other."""
+def le_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of le over input and return it."""
+def leaky_relu(input: Tensor, negative_slope: Tensor | _Number = 0.01) -> Tensor:
+    """Multiplies negative elements by negative_slope."""
+def leaky_relu_(input: Tensor, negative_slope: Tensor | _Number = 0.01) -> Tensor:
+    """Write the result of leaky_relu over input and return it."""
+def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
+    """Interpolates between input (weight 0) and end (weight 1)."""
+def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
+    """Write the result of lerp over input and return it."""
+def less(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is less than other."""
+def less_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is less than or equal to other."""
+def lgamma(input: Tensor) -> Tensor:
+    """Returns the logarithm of the absolute value of the gamma function."""
+def lgamma_(input: Tensor) -> Tensor:
+    """Write the result of lgamma over input and return it."""
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Applies input @ transpose(weight) + bias to the last dimension.
+
+    `weight` is (out, in).
+    """
+def linear_(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Write the result of linear over input and return it."""
+def linear_recurrence(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
+    """Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor
+    does not matter.
+    """
+def linear_recurrence_(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
+    """Write the result of linear_recurrence over input and return it."""
+def log(input: Tensor) -> Tensor:
+    """Returns the natural logarithm of each element."""
+def log10(input: Tensor) -> Tensor:
+    """Returns the logarithm to base 10 of each element."""
+def log10_(input: Tensor) -> Tensor:
+    """Write the result of log10 over input and return it."""
+def log1p(input: Tensor) -> Tensor:
+    """Computes log(1 + input) without losing digits near zero."""
+def log1p_(input: Tensor) -> Tensor:
+    """Write the result of log1p over input and return it."""
+def log2(input: Tensor) -> Tensor:
+    """Returns the logarithm to base 2 of each element."""
+def log2_(input: Tensor) -> Tensor:
+    """Write the result of log2 over input and return it."""
+def log_(input: Tensor) -> Tensor:
+    """Write the result of log over input and return it."""
+def log_odds(input: Tensor) -> Tensor:
+    """Computes log(x / (1 - x)): logit without limits."""
+def log_odds_(input: Tensor) -> Tensor:
+    """Write the result of log_odds over input and return it."""
+def log_softmax(input: Tensor) -> Tensor:
+    """Comes later."""
+def log_softmax_(input: Tensor) -> Tensor:
+    """Write the result of log_softmax over input and return it."""
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """Computes log(exp(input) + exp(other)) without overflow."""
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """Computes log2(2^input + 2^other) without overflow."""
+def logaddexp2_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of logaddexp2 over input and return it."""
+def logaddexp_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of logaddexp over input and return it."""
+def logcumsumexp(input: Tensor, dim: _int) -> Tensor:
+    """Returns the logarithms of the running sums of exponentials along a dimension."""
+def logcumsumexp_(input: Tensor, dim: _int) -> Tensor:
+    """Write the result of logcumsumexp over input and return it."""
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Tells where both elements are nonzero."""
+def logical_and_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of logical_and over input and return it."""
+def logical_not(input: Tensor) -> Tensor:
+    """Tells which elements are zero."""
+def logical_not_(input: Tensor) -> Tensor:
+    """Write the result of logical_not over input and return it."""
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Tells where an element of the two is nonzero."""
+def logical_or_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of logical_or over input and return it."""
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Tells where exactly one of two elements is nonzero."""
+def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of logical_xor over input and return it."""
+def logit(input: Tensor, eps: _float | None = None) -> Tensor:
+    """Computes log(x / (1 - x)), the inverse of sigmoid; with eps, x is first limited to [eps, 1 -
+    eps].
+    """
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """Write the result of logit over input and return it."""
+def logsigmoid(input: Tensor) -> Tensor:
+    """Computes log(sigmoid(x)) without underflow."""
+def logsigmoid_(input: Tensor) -> Tensor:
+    """Write the result of logsigmoid over input and return it."""
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+    """Returns the logarithm of the sum of exponentials, without overflow."""
+def logsumexp_(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+    """Write the result of logsumexp over input and return it."""
+def lstm_gates(input: Tensor) -> Tensor:
+    """Comes later."""
+def lstm_gates_(input: Tensor) -> Tensor:
+    """Write the result of lstm_gates over input and return it."""
+def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input is less than other."""
+def lt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of lt over input and return it."""
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Returns a copy of input with a value where mask is true."""
+def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
+    """Write the result of masked_fill over input and return it."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Returns a copy of input with the elements of source, in order, where mask is true."""
+def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Write the result of masked_scatter over input and return it."""
+def masked_scatter_backward(grad: Tensor, mask: Tensor, size: _int | Sequence[_int]) -> Tensor:
+    """Collects the elements where mask is true, in order, followed by zeros up to the given shape.
+    """
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Returns the elements where mask is true, as a vector."""
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Multiplies vectors, matrices or batches of matrices.
+
+    A vector counts as a row on the left and as a column on the right; dimensions before the
+    last two broadcast.
+    """
+def matmul_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of matmul over input and return it."""
+def max_all(input: Tensor) -> Tensor:
+    """Returns the largest element of a tensor."""
+def max_all_(input: Tensor) -> Tensor:
+    """Write the result of max_all over input and return it."""
+def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
+    """Returns the largest elements along a dimension and their first positions.
+
+    NaN wins.
+    """
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the larger of two elements; a NaN wins.
+
+    At equal ones each gets half of the gradient.
+    """
+def maximum_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of maximum over input and return it."""
+def mean(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Averages elements, over all dimensions or those in `dim`.
+
+    Integers need a `dtype` to average in.
+    """
+def mean_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of mean over input and return it."""
+def median_all(input: Tensor) -> Tensor:
+    """Returns the median of all elements; of an even number the lower one."""
+def median_all_(input: Tensor) -> Tensor:
+    """Write the result of median_all over input and return it."""
+def median_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
+    """Returns the median along a dimension (of an even number of elements the lower one) and its
+    position.
+    """
+def min_all(input: Tensor) -> Tensor:
+    """Returns the smallest element of a tensor."""
+def min_all_(input: Tensor) -> Tensor:
+    """Write the result of min_all over input and return it."""
+def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
+    """Returns the smallest elements along a dimension and their first positions.
+
+    NaN wins.
+    """
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the smaller of two elements; a NaN wins.
+
+    At equal ones each gets half of the gradient.
+    """
+def minimum_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of minimum over input and return it."""
+def mish(input: Tensor) -> Tensor:
+    """Computes x * tanh(softplus(x))."""
+def mish_(input: Tensor) -> Tensor:
+    """Write the result of mish over input and return it."""
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiplies two matrices."""
+def mm_(input: Tensor, mat2: Tensor) -> Tensor:
+    """Write the result of mm over input and return it."""
+def moveaxis(
+    input: Tensor,
+    source: _int | Sequence[_int],
+    destination: _int | Sequence[_int],
+) -> Tensor:
+    """Moves dimensions to other positions; the others keep their order."""
+def movedim(
+    input: Tensor,
+    source: _int | Sequence[_int],
+    destination: _int | Sequence[_int],
+) -> Tensor:
+    """Moves dimensions to other positions; the others keep their order."""
+def movedim_(
+    input: Tensor,
+    source: _int | Sequence[_int],
+    destination: _int | Sequence[_int],
+) -> Tensor:
+    """Write the result of movedim over input and return it."""
+def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Multiplies two tensors."""
+def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of mul over input and return it."""
+def multinomial(
+    input: Tensor,
+    num_samples: _int,
+    replacement: _bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draws positions of each row with probabilities proportional to the row's elements."""
+def multinomial_(
+    input: Tensor,
+    num_samples: _int,
+    replacement: _bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of multinomial over input and return it."""
+def multiply(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Multiplies two tensors."""
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Multiplies a matrix with a vector."""
+def mv_(input: Tensor, vec: Tensor) -> Tensor:
+    """Write the result of mv over input and return it."""
+def nan_to_num(
+    input: Tensor,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+) -> Tensor:
+    """Replaces NaN (by 0) and the infinities (by the largest finite numbers) or by given ones.
+    """
+def nan_to_num_(
+    input: Tensor,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
+) -> Tensor:
+    """Write the result of nan_to_num over input and return it."""
+def nansum(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Adds up elements like `sum`, counting NaNs as zero."""
+def nansum_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of nansum over input and return it."""
+def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """Returns a view of `length` indices of a dimension, beginning at start."""
+def narrow_(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+    """Write the result of narrow over input and return it."""
+def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input differs from other."""
+def ne_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of ne over input and return it."""
+def neg(input: Tensor) -> Tensor:
+    """Turns the sign of each element."""
+def neg_(input: Tensor) -> Tensor:
+    """Write the result of neg over input and return it."""
+def negative(input: Tensor) -> Tensor:
+    """Turns the sign of each element."""
+def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Tells where input differs from other."""
+def ones_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
+    """Write the result of ones_like over input and return it."""
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Multiplies each element of a vector with each of another."""
+def outer_(input: Tensor, vec2: Tensor) -> Tensor:
+    """Write the result of outer over input and return it."""
+def outer_sum(input: Tensor, other: Tensor) -> Tensor:
+    """Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all
+    dimensions but the last are taken as one.
+
+    The gradient of a linear layer's weight.
+    """
+def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of outer_sum over input and return it."""
+def pad(
+    input: Tensor,
+    pad: _int | Sequence[_int],
+    mode: str = 'constant',
+    value: Tensor | _Number | None = None,
+) -> Tensor:
+    """Pads the last dimensions.
+
+    pad holds (before, after) for the last dimension, then for the one before it, and so on.
+    mode is 'constant' (with value, by default 0), 'reflect', 'replicate' or 'circular'.
+    """
+def pad_(
+    input: Tensor,
+    pad: _int | Sequence[_int],
+    mode: str = 'constant',
+    value: Tensor | _Number | None = None,
+) -> Tensor:
+    """Write the result of pad over input and return it."""
+@overload
+def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+    """Returns a view with its dimensions in another order."""
+@overload
+def permute(input: Tensor, *dims: _int) -> Tensor:
+    """Returns a view with its dimensions in another order."""
+def polygamma(n: Tensor | _Number, input: Tensor) -> Tensor:
+    """Returns the n-th derivative of digamma."""
+def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
+    """Raises input to the power of exponent."""
+def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
+    """Write the result of pow over input and return it."""
+def prelu_elements(input: Tensor, weight: Tensor) -> Tensor:
+    """Multiplies negative elements by weight, which broadcasts."""
+def prelu_elements_(input: Tensor, weight: Tensor) -> Tensor:
+    """Write the result of prelu_elements over input and return it."""
+def prod(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Multiplies elements, over all dimensions or those in `dim`.
+
+    Products of integers and bools are int64.
+    """
+def prod_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of prod over input and return it."""
+def rad2deg(input: Tensor) -> Tensor:
+    """Converts radians to degrees."""
+def rad2deg_(input: Tensor) -> Tensor:
+    """Write the result of rad2deg over input and return it."""
+def reciprocal(input: Tensor) -> Tensor:
+    """Returns 1 / input."""
+def reciprocal_(input: Tensor) -> Tensor:
+    """Write the result of reciprocal over input and return it."""
+def relu(input: Tensor) -> Tensor:
+    """Replaces negative elements by 0.
+
+    The gradient at 0 is 0.
+    """
+def relu6(input: Tensor) -> Tensor:
+    """Limits elements to the range from 0 to 6."""
+def relu6_(input: Tensor) -> Tensor:
+    """Write the result of relu6 over input and return it."""
+def relu_(input: Tensor) -> Tensor:
+    """Write the result of relu over input and return it."""
+def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Computes Python's modulus: the remainder has the sign of other."""
+def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of remainder over input and return it."""
+@overload
+def repeat(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
+    """Repeats the tensor along each dimension; new dimensions go in front."""
+@overload
+def repeat(input: Tensor, *repeats: _int) -> Tensor:
+    """Repeats the tensor along each dimension; new dimensions go in front."""
+@overload
+def repeat_(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
+    """Write the result of repeat over input and return it."""
+@overload
+def repeat_(input: Tensor, *repeats: _int) -> Tensor:
+    """Write the result of repeat over input and return it."""
+def repeat_interleave_(input: Tensor, repeats: _int, dim: _int | None = None) -> Tensor:
+    """Write the result of repeat_interleave over input and return it."""
+def repeat_interleave_index(repeats: Tensor) -> Tensor:
+    """Returns each position i of a 1-d integer tensor repeats[i] times, in order."""
+def replace_nonfinite(
+    input: Tensor,
+    nan: Tensor | _Number,
+    posinf: Tensor | _Number,
+    neginf: Tensor | _Number,
+) -> Tensor:
+    """Replaces NaN and the infinities by given numbers."""
+def replace_nonfinite_(
+    input: Tensor,
+    nan: Tensor | _Number,
+    posinf: Tensor | _Number,
+    neginf: Tensor | _Number,
+) -> Tensor:
+    """Write the result of replace_nonfinite over input and return it."""
+@overload
+def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
+    """Returns a tensor with the same elements and other sizes: a view where strides allow it, a
+    copy otherwise.
+
+    One size may be -1.
+    """
+@overload
+def reshape(input: Tensor, *shape: _int) -> Tensor:
+    """Returns a tensor with the same elements and other sizes: a view where strides allow it, a
+    copy otherwise.
+
+    One size may be -1.
+    """
+@overload
+def reshape_(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
+    """Write the result of reshape over input and return it."""
+@overload
+def reshape_(input: Tensor, *shape: _int) -> Tensor:
+    """Write the result of reshape over input and return it."""
+def restride(
+    input: Tensor,
+    from_stride: _int | Sequence[_int],
+    from_offset: _int,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    offset: _int,
+    average: _int = 0,
+) -> Tensor:
+    """Adds input into an empty storage by one set of strides and reads it by another.
+
+    Elements reached several times by the first (average 1) or second (average 2) set are
+    divided by how often.
+    """
+def restride_(
+    input: Tensor,
+    from_stride: _int | Sequence[_int],
+    from_offset: _int,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    offset: _int,
+    average: _int = 0,
+) -> Tensor:
+    """Write the result of restride over input and return it."""
+def roll(
+    input: Tensor,
+    shifts: _int | Sequence[_int],
+    dims: _int | Sequence[_int] = (),
+) -> Tensor:
+    """Returns a copy with indices moved by shifts along dims; what leaves at one end comes back at
+    the other.
+
+    Without dims the tensor is rolled as if it were flat.
+    """
+def roll_(
+    input: Tensor,
+    shifts: _int | Sequence[_int],
+    dims: _int | Sequence[_int] = (),
+) -> Tensor:
+    """Write the result of roll over input and return it."""
+def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
+    """Rotates by k times 90 degrees in the plane of two dimensions, from the first to the second.
+    """
+def rot90_(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
+    """Write the result of rot90 over input and return it."""
+def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
+    """Rounds each element to a number of decimals, halves to the even neighbour."""
+def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
+    """Write the result of round over input and return it."""
+def round_to_integer(input: Tensor) -> Tensor:
+    """Rounds each element to the nearest integer, halves to the even one."""
+def round_to_integer_(input: Tensor) -> Tensor:
+    """Write the result of round_to_integer over input and return it."""
+def rsqrt(input: Tensor) -> Tensor:
+    """Returns 1 over the square root of each element."""
+def rsqrt_(input: Tensor) -> Tensor:
+    """Write the result of rsqrt over input and return it."""
+def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
+    """Write the result of scatter over input and return it."""
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    """Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j]
+    += src[i][j].
+
+    The order of additions is fixed.
+    """
+def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+    """Write the result of scatter_add over input and return it."""
+def scatter_reduce(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: _bool = True,
+) -> Tensor:
+    """Combines elements of src that have the same index along a dimension, by 'sum', 'prod',
+    'mean', 'amax' or 'amin'; include_self says whether input's own elements take part.
+    """
+def scatter_reduce_(
+    input: Tensor,
+    dim: _int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    include_self: _bool = True,
+) -> Tensor:
+    """Write the result of scatter_reduce over input and return it."""
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | _Number,
+    *,
+    out_int32: _bool = False,
+    right: _bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Finds where values belong in rows that are sorted: before equal elements, or behind them
+    with right=True.
+
+    A sequence of one dimension serves values of any shape; otherwise both have the same leading
+    sizes. sorter holds positions that sort each row.
+    """
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
+    """Returns a view at one index of a dimension, which disappears."""
+def select_backward(
+    grad: Tensor,
+    input_size: _int | Sequence[_int],
+    dim: _int,
+    index: _int,
+) -> Tensor:
+    """Puts a gradient of select into zeros of the input's shape."""
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """Returns a copy of input with src at one index of a dimension."""
+def select_scatter_(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
+    """Write the result of select_scatter over input and return it."""
+def selu(input: Tensor) -> Tensor:
+    """Computes elu with the constants that keep mean 0 and variance 1."""
+def selu_(input: Tensor) -> Tensor:
+    """Write the result of selu over input and return it."""
+def sgn(input: Tensor) -> Tensor:
+    """Returns -1, 0 or 1 by the sign of each element."""
+def sgn_(input: Tensor) -> Tensor:
+    """Write the result of sgn over input and return it."""
+def sigmoid(input: Tensor) -> Tensor:
+    """Computes 1 / (1 + exp(-x))."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """Write the result of sigmoid over input and return it."""
+def sign(input: Tensor) -> Tensor:
+    """Returns -1, 0 or 1 by the sign of each element."""
+def sign_(input: Tensor) -> Tensor:
+    """Write the result of sign over input and return it."""
+def signbit(input: Tensor) -> Tensor:
+    """Tells which elements have a negative sign, -0.0 included."""
+def signbit_(input: Tensor) -> Tensor:
+    """Write the result of signbit over input and return it."""
+def silu(input: Tensor) -> Tensor:
+    """Computes x * sigmoid(x)."""
+def silu_(input: Tensor) -> Tensor:
+    """Write the result of silu over input and return it."""
+def sin(input: Tensor) -> Tensor:
+    """Returns the sine of each element."""
+def sin_(input: Tensor) -> Tensor:
+    """Write the result of sin over input and return it."""
+def sinc(input: Tensor) -> Tensor:
+    """Computes sin(pi x) / (pi x), which is 1 at 0."""
+def sinc_(input: Tensor) -> Tensor:
+    """Write the result of sinc over input and return it."""
+def sinh(input: Tensor) -> Tensor:
+    """Returns the hyperbolic sine of each element."""
+def sinh_(input: Tensor) -> Tensor:
+    """Write the result of sinh over input and return it."""
+def slice(
+    input: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """Returns a view of every step-th index from start to before end of a dimension.
+
+    Negative bounds count from the end; bounds outside are clamped.
+    """
+def slice_backward(
+    grad: Tensor,
+    input_size: _int | Sequence[_int],
+    dim: _int,
+    start: _int | None,
+    end: _int | None,
+    step: _int,
+) -> Tensor:
+    """Puts a gradient of slice into zeros of the input's shape."""
+def slice_scatter(
+    input: Tensor,
+    src: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """Returns a copy of input with src in a slice of a dimension."""
+def slice_scatter_(
+    input: Tensor,
+    src: Tensor,
+    dim: _int = 0,
+    start: _int | None = None,
+    end: _int | None = None,
+    step: _int = 1,
+) -> Tensor:
+    """Write the result of slice_scatter over input and return it."""
+def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
+    """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
+def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
+    """Write the result of smooth_l1_elements over input and return it."""
+def softmax(input: Tensor) -> Tensor:
+    """Comes later."""
+def softmax_(input: Tensor) -> Tensor:
+    """Write the result of softmax over input and return it."""
+def softplus(
+    input: Tensor,
+    beta: Tensor | _Number = 1.0,
+    threshold: Tensor | _Number = 20.0,
+) -> Tensor:
+    """Computes log(1 + exp(beta * x)) / beta, and keeps x where beta * x exceeds threshold."""
+def softplus_(
+    input: Tensor,
+    beta: Tensor | _Number = 1.0,
+    threshold: Tensor | _Number = 20.0,
+) -> Tensor:
+    """Write the result of softplus over input and return it."""
+def softshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
+    """Moves elements toward 0 by lambd, at most to 0."""
+def softshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
+    """Write the result of softshrink over input and return it."""
+def softsign(input: Tensor) -> Tensor:
+    """Computes x / (1 + |x|)."""
+def softsign_(input: Tensor) -> Tensor:
+    """Write the result of softsign over input and return it."""
+def split_with_sizes(
+    input: Tensor,
+    split_sizes: _int | Sequence[_int],
+    dim: _int = 0,
+) -> tuple[Tensor, ...]:
+    """Cuts a dimension into views of the given sizes, which must add up to it."""
+def sqrt(input: Tensor) -> Tensor:
+    """Returns the square root of each element."""
+def sqrt_(input: Tensor) -> Tensor:
+    """Write the result of sqrt over input and return it."""
+def square(input: Tensor) -> Tensor:
+    """Multiplies each element by itself."""
+def square_(input: Tensor) -> Tensor:
+    """Write the result of square over input and return it."""
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    """Removes dimensions of size 1: all of them, or those in dim (others in dim stay)."""
+def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
+    """Joins tensors of one shape along a new dimension."""
+def std_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    *,
+    correction: Tensor | _Number = 1,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of std over input and return it."""
+def strided_scatter(
+    input: Tensor,
+    src: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int,
+    input_stride: _int | Sequence[_int],
+    input_offset: _int,
+) -> Tensor:
+    """Does the work of as_strided_scatter for an input with given strides and offset."""
+def strided_scatter_(
+    input: Tensor,
+    src: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int,
+    input_stride: _int | Sequence[_int],
+    input_offset: _int,
+) -> Tensor:
+    """Write the result of strided_scatter over input and return it."""
+def strided_view(
+    input: Tensor,
+    size: _int | Sequence[_int],
+    stride: _int | Sequence[_int],
+    storage_offset: _int,
+    input_stride: _int | Sequence[_int],
+    input_offset: _int,
+) -> Tensor:
+    """Does the work of as_strided for an input with given strides and offset."""
+def sub_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of sub over input and return it."""
+def sum(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Adds up elements, over all dimensions or those in `dim`.
+
+    Sums of integers and bools are int64. float32 is added up in blocks, and those in float64.
+    """
+def sum_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of sum over input and return it."""
+def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Returns a view with two dimensions swapped."""
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Returns a view with two dimensions swapped."""
+def t(input: Tensor) -> Tensor:
+    """Transposes a matrix; tensors of fewer dimensions stay as they are."""
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Picks elements of the flattened input; the result has the shape of index."""
+def take_(input: Tensor, index: Tensor) -> Tensor:
+    """Write the result of take over input and return it."""
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
+    """Picks elements along a dimension after broadcasting input and indices against each other;
+    without dim from the flattened input.
+    """
+def take_along_dim_(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
+    """Write the result of take_along_dim over input and return it."""
+def tan(input: Tensor) -> Tensor:
+    """Returns the tangent of each element."""
+def tan_(input: Tensor) -> Tensor:
+    """Write the result of tan over input and return it."""
+def tanh(input: Tensor) -> Tensor:
+    """Returns the hyperbolic tangent of each element."""
+def tanh_(input: Tensor) -> Tensor:
+    """Write the result of tanh over input and return it."""
+def tanhshrink(input: Tensor) -> Tensor:
+    """Computes x - tanh(x)."""
+def tanhshrink_(input: Tensor) -> Tensor:
+    """Write the result of tanhshrink over input and return it."""
+def threshold(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
+    """Replaces elements that do not exceed threshold by value."""
+def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
+    """Write the result of threshold over input and return it."""
+@overload
+def tile(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+    """Repeats the tensor along its last dimensions, one number for each."""
+@overload
+def tile(input: Tensor, *dims: _int) -> Tensor:
+    """Repeats the tensor along its last dimensions, one number for each."""
+@overload
+def tile_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
+    """Write the result of tile over input and return it."""
+@overload
+def tile_(input: Tensor, *dims: _int) -> Tensor:
+    """Write the result of tile over input and return it."""
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    """Returns a view with two dimensions swapped."""
+def tril(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Returns the lower triangle of each matrix; the rest is zero."""
+def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Write the result of tril over input and return it."""
+def tril_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Returns the row and column indices of the lower triangle of a matrix."""
+def triu(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Returns the upper triangle of each matrix; the rest is zero."""
+def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
+    """Write the result of triu over input and return it."""
+def triu_indices(
+    row: _int,
+    col: _int,
+    offset: _int = 0,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Returns the row and column indices of the upper triangle of a matrix."""
+def trunc(input: Tensor) -> Tensor:
+    """Rounds each element toward zero."""
+def trunc_(input: Tensor) -> Tensor:
+    """Write the result of trunc over input and return it."""
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Returns views at every index of a dimension."""
+def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
+    """Splits a dimension into several.
+
+    One of the sizes may be -1.
+    """
+def unflatten_(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
+    """Write the result of unflatten over input and return it."""
+def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
+    """Returns a view of all windows of `size` indices along a dimension, `step` apart; the window
+    is a new last dimension.
+    """
+def unfold_backward(
+    grad: Tensor,
+    input_size: _int | Sequence[_int],
+    dimension: _int,
+    size: _int,
+    step: _int,
+) -> Tensor:
+    """Sums gradients of overlapping windows at the places they came from."""
+def uniform(
+    input: Tensor,
+    low: _float = 0.0,
+    high: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draws a tensor like input from the uniform distribution on [low, high)."""
+def uniform_(
+    input: Tensor,
+    low: _float = 0.0,
+    high: _float = 1.0,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of uniform over input and return it."""
+def unique_all(input: Tensor, dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the distinct elements (or slices of a dimension) in order, for each element which of
+    them it is, and how often each occurs.
+    """
+def unique_consecutive_all(
+    input: Tensor,
+    dim: _int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the first of each run of equal elements (or slices of a dimension), for each element
+    in which run it is, and how long each run is.
+    """
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
+    """Inserts a dimension of size 1."""
+def var_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    *,
+    correction: Tensor | _Number = 1,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of var over input and return it."""
+def vector_norm(
+    input: Tensor,
+    ord: _float = 2.0,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Returns the norm of order `ord` of the elements as one vector, over all dimensions or those
+    in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.
+    """
+def vector_norm_(
+    input: Tensor,
+    ord: _float = 2.0,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: _dtype | None = None,
+) -> Tensor:
+    """Write the result of vector_norm over input and return it."""
+@overload
+def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
+    """Returns a view with other sizes.
+
+    One size may be -1. The strides must allow it without a copy; otherwise use reshape.
+    """
+@overload
+def view(input: Tensor, *size: _int) -> Tensor:
+    """Returns a view with other sizes.
+
+    One size may be -1. The strides must allow it without a copy; otherwise use reshape.
+    """
+def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Computes input * log(other), which is 0 where input is 0 and other is a number."""
+def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of xlogy over input and return it."""
+def zero(input: Tensor) -> Tensor:
+    """Returns a tensor of zeros like input; `x.zero_()` is its in-place form."""
+def zero_(input: Tensor) -> Tensor:
+    """Write the result of zero over input and return it."""
+def zeros_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
+    """Write the result of zeros_like over input and return it."""

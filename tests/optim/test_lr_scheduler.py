@@ -1,0 +1,139 @@
+"""Schedulers: the learning rates they set."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import weft
+from weft import nn, optim
+from weft.optim import lr_scheduler as schedule
+
+
+def rates(make, steps, lr=0.5, measures=None):
+    """Return the learning rate at the start and after each step."""
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=lr)
+    scheduler = make(optimizer)
+    found = [optimizer.param_groups[0]["lr"]]
+    for i in range(steps):
+        if measures is None:
+            scheduler.step()
+        else:
+            scheduler.step(measures[i])
+        found.append(optimizer.param_groups[0]["lr"])
+        assert scheduler.get_last_lr() == [found[-1]]
+    return found
+
+
+def cosine(step, length, high=0.5, low=0.0):
+    return low + (high - low) * (1 + math.cos(math.pi * step / length)) / 2
+
+
+CASES = {
+    "step": (lambda o: schedule.StepLR(o, 2, 0.1), [0.5, 0.5, 0.05, 0.05, 0.005]),
+    "milestones": (lambda o: schedule.MultiStepLR(o, [1, 3], 0.1), [0.5, 0.05, 0.05, 0.005, 0.005]),
+    "exponential": (lambda o: schedule.ExponentialLR(o, 0.5), [0.5, 0.25, 0.125, 0.0625]),
+    "lambda": (lambda o: schedule.LambdaLR(o, lambda i: 1 / (i + 1)), [0.5, 0.25, 0.5 / 3]),
+    "constant": (lambda o: schedule.ConstantLR(o, 0.1, 2), [0.05, 0.05, 0.5, 0.5]),
+    "linear": (lambda o: schedule.LinearLR(o, 0.2, 1.0, 4), [0.1, 0.2, 0.3, 0.4, 0.5, 0.5]),
+    "cosine": (
+        lambda o: schedule.CosineAnnealingLR(o, 3, 0.1),
+        [cosine(i, 3, low=0.1) for i in range(9)],
+    ),
+    "restarts": (
+        lambda o: schedule.CosineAnnealingWarmRestarts(o, 2, 2),
+        [cosine(0, 2), cosine(1, 2), *(cosine(i, 4) for i in range(4)), cosine(0, 8)],
+    ),
+    "one cycle": (
+        lambda o: schedule.OneCycleLR(
+            o, 1.0, total_steps=11, anneal_strategy="linear", pct_start=5 / 11
+        ),
+        [0.04 + 0.24 * i for i in range(5)] + [1 - (1 - 4e-6) * i / 6 for i in range(1, 7)],
+    ),
+    "sequence": (
+        lambda o: schedule.SequentialLR(
+            o, [schedule.ConstantLR(o, 0.1, 9), schedule.ExponentialLR(o, 0.5)], [2]
+        ),
+        [0.05, 0.05, 0.5, 0.25, 0.125],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rates(case):
+    make, expected = CASES[case]
+    assert rates(make, len(expected) - 1) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "case", ["step", "milestones", "exponential", "linear", "cosine", "lambda"]
+)
+def test_any_step_can_be_asked_for(case):
+    make, expected = CASES[case]
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5)
+    scheduler = make(optimizer)
+    for step in (2, 0, 1):
+        scheduler.step(step)
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(expected[step])
+
+
+def test_plateau():
+    measures = [5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 3.0]
+    found = rates(
+        lambda o: schedule.ReduceLROnPlateau(o, patience=1, factor=0.1), 7, measures=measures
+    )
+    assert found == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.05, 0.05, 0.005, 0.005])
+    rising = [-value for value in measures]
+    found = rates(
+        lambda o: schedule.ReduceLROnPlateau(
+            o, "max", patience=0, factor=0.1, threshold_mode="abs", cooldown=1, min_lr=0.05
+        ),
+        7,
+        measures=rising,
+    )
+    assert found[-1] == pytest.approx(0.05)
+
+
+def test_groups_keep_their_own_rates():
+    a, b = nn.Parameter(weft.zeros(1)), nn.Parameter(weft.zeros(1))
+    optimizer = optim.SGD([{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0}])
+    scheduler = schedule.LambdaLR(optimizer, [lambda i: 0.5**i, lambda _: 1.0])
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.5, 2.0]
+    with pytest.raises(ValueError, match="2 groups"):
+        schedule.LambdaLR(optimizer, [lambda _: 1.0])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state_goes_round(case):
+    make, expected = CASES[case]
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5)
+    first = make(optimizer)
+    first.step()
+    state, rate = first.state_dict(), optimizer.param_groups[0]["lr"]
+    other = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5)
+    second = make(other)
+    second.load_state_dict(state)
+    other.param_groups[0]["lr"] = rate
+    second.step()
+    assert other.param_groups[0]["lr"] == pytest.approx(expected[2])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda o: schedule.ReduceLROnPlateau(o, factor=1.0), ValueError, "factor"),
+        (lambda o: schedule.ReduceLROnPlateau(o, "low"), ValueError, "low"),
+        (lambda o: schedule.OneCycleLR(o, 1.0), ValueError, "total_steps"),
+        (lambda o: schedule.OneCycleLR(o, 1.0, 5, anneal_strategy="x"), ValueError, "x"),
+        (lambda o: schedule.CosineAnnealingWarmRestarts(o, 0), ValueError, "T_0"),
+        (lambda o: schedule.SequentialLR(o, [], [3]), ValueError, "milestone"),
+        (lambda o: schedule.StepLR(o, 2, last_epoch=3), KeyError, "initial_lr"),
+        (lambda _: schedule.StepLR(3, 2), TypeError, "Optimizer"),
+        (schedule.LRScheduler, NotImplementedError, "get_lr"),
+    ],
+)
+def test_mistakes(make, error, text):
+    with pytest.raises(error, match=text):
+        make(optim.SGD([nn.Parameter(weft.zeros(1))]))

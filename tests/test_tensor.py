@@ -1,0 +1,521 @@
+"""Making tensors, and getting their data out again."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import Tensor
+
+DTYPES = [
+    *(weft.float32, weft.float64, weft.float16, weft.int8, weft.int16, weft.int32, weft.int64),
+    *(weft.uint8, weft.bool),
+]
+NUMPY = {dtype: getattr(np, "bool_" if dtype is weft.bool else dtype.name) for dtype in DTYPES}
+
+# ---- tensor() ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "shape"),
+    [
+        (3, weft.int64, ()),
+        (3.5, weft.float32, ()),
+        (True, weft.bool, ()),
+        ([], weft.float32, (0,)),
+        ([[], []], weft.float32, (2, 0)),
+        ([1, 2], weft.int64, (2,)),
+        ([1, 2.5], weft.float32, (2,)),
+        ([True, 2], weft.int64, (2,)),
+        ([True, False], weft.bool, (2,)),
+        (((1, 2), [3, 4]), weft.int64, (2, 2)),
+        (range(3), weft.int64, (3,)),
+        (np.float64(3), weft.float64, ()),
+        (np.ones((2, 3), dtype=np.float32), weft.float32, (2, 3)),
+        ([np.ones(2), np.zeros(2)], weft.float32, (2, 2)),
+    ],
+)
+def test_data_decides_dtype_and_shape(data: Any, dtype: weft.dtype, shape: tuple[int, ...]) -> None:
+    made = weft.tensor(data)
+    assert made.dtype == dtype
+    assert made.shape == shape
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_dtype_can_be_given(dtype: weft.dtype) -> None:
+    made = weft.tensor([0, 1, 2], dtype=dtype)
+    assert made.dtype == dtype
+    assert [int(x) for x in made.tolist()] == ([0, 1, 1] if dtype is weft.bool else [0, 1, 2])
+
+
+def test_data_is_copied() -> None:
+    array = np.zeros(2)
+    from_array, from_tensor = weft.tensor(array), weft.tensor(weft.from_numpy(array))
+    array[0] = 1
+    assert from_array.tolist() == from_tensor.tolist() == [0, 0]
+
+
+def test_requires_grad_and_device() -> None:
+    made = weft.tensor([1.0], requires_grad=True, device="cpu")
+    assert made.requires_grad
+    assert made.is_leaf
+    assert str(made.device) == "cpu"
+    assert made.device == weft.device("cpu")
+    with pytest.raises(RuntimeError, match="only the CPU"):
+        weft.tensor([1.0], device="cuda")
+    with pytest.raises(RuntimeError, match="floating point"):
+        weft.tensor([1], requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ([[1, 2], [3]], ValueError, "expected sequence of length 2 at dim 1 .got 1"),
+        ([1, [2]], (ValueError, TypeError), "tensor"),
+        (["text"], TypeError, "str"),
+        ([None], TypeError, "NoneType"),
+        (object(), TypeError, "object"),
+        ([1j], NotImplementedError, "complex"),
+        (1 + 2j, NotImplementedError, "complex"),
+        (2**70, (OverflowError, RuntimeError, ValueError), ""),
+        ({1: 2}, TypeError, "dict"),
+    ],
+)
+def test_what_is_no_tensor(data: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        weft.tensor(data)
+
+
+def test_complex_comes_later() -> None:
+    for name in ("complex64", "complex128", "cfloat"):
+        with pytest.raises(NotImplementedError, match="complex numbers are not supported yet"):
+            getattr(weft, name)
+    with pytest.raises(TypeError, match="complex numbers come later"):
+        weft.from_numpy(np.ones(2, dtype=np.complex128))
+    assert not weft.ones(1).is_complex()
+
+
+def test_deep_nesting_is_refused() -> None:
+    data: Any = 1
+    for _ in range(10_000):
+        data = [data]
+    with pytest.raises(ValueError, match="nested"):
+        weft.tensor(data)
+
+
+def test_as_tensor_and_asarray_share_where_they_can() -> None:
+    x = weft.ones(2)
+    assert weft.as_tensor(x) is x
+    assert weft.as_tensor(x, dtype=weft.float64).dtype == weft.float64
+    array = np.zeros(2)
+    weft.as_tensor(array)[0] = 5
+    assert array[0] == 5
+    weft.asarray(array)[1] = 6
+    assert array[1] == 6
+    copied = weft.asarray(array, copy=True)
+    copied[0] = 0
+    assert array[0] == 5
+    with pytest.raises(ValueError, match="copy"):
+        weft.asarray([1, 2], copy=False)
+
+
+def test_the_old_constructor() -> None:
+    assert weft.Tensor([1, 2]).dtype == weft.float32
+    assert weft.Tensor(2, 3).shape == (2, 3)
+    assert weft.Tensor().shape == (0,)
+
+
+# ---- NumPy and DLPack ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_numpy_there_and_back(dtype: weft.dtype) -> None:
+    array = np.arange(6).reshape(2, 3).astype(NUMPY[dtype])
+    made = weft.from_numpy(array)
+    assert made.dtype == dtype
+    assert made.tolist() == array.tolist()
+    back = made.numpy()
+    assert back.dtype == array.dtype
+    assert np.shares_memory(back, array)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:], lambda a: a[::-1], lambda a: a[..., None]],
+)
+def test_strides_are_kept(change: Any) -> None:
+    array = np.arange(12.0).reshape(3, 4)
+    view = change(array)
+    if any(step < 0 for step in view.strides):
+        with pytest.raises(ValueError, match="negative"):
+            weft.from_numpy(view)
+        return
+    made = weft.from_numpy(view)
+    assert made.tolist() == view.tolist()
+    made[0] = 100
+    assert view.tolist() == made.tolist()
+    assert np.shares_memory(made.numpy(), array)
+
+
+def test_a_views_array() -> None:
+    x = weft.arange(6.0).reshape(2, 3)
+    array = x.t()[1].numpy()
+    assert array.tolist() == [1, 4]
+    array[0] = 9
+    assert x[0, 1].item() == 9
+
+
+def test_numpy_and_gradients() -> None:
+    x = weft.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"detach\(\)\.numpy\(\)"):
+        x.numpy()
+    assert x.numpy(force=True).tolist() == [1, 1]
+    assert x.detach().numpy().tolist() == [1, 1]
+
+
+def test_array_protocol() -> None:
+    x = weft.ones(2)
+    assert np.asarray(x).dtype == np.float32
+    assert np.shares_memory(np.asarray(x), x.numpy())
+    assert np.array(x, dtype=np.int64).tolist() == [1, 1]
+    assert not np.shares_memory(np.array(x), x.numpy())
+    assert isinstance(np.sin(x), np.ndarray)
+
+
+def test_read_only_arrays() -> None:
+    array = np.zeros(2)
+    array.flags.writeable = False
+    made = weft.from_numpy(array)
+    assert (made + 1).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        made.add_(1)
+    copied = weft.tensor(array)
+    copied.add_(1)
+    assert array.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(["text"]),
+        np.array([object()]),
+        np.zeros(2, dtype=">f4"),
+        np.zeros(2, dtype="datetime64[s]"),
+        np.zeros(2, dtype=[("a", "f4")]),
+        [1, 2],
+        3,
+        None,
+    ],
+    ids=str,
+)
+def test_from_numpy_takes_arrays_of_numbers(array: Any) -> None:
+    with pytest.raises(TypeError):
+        weft.from_numpy(array)
+
+
+def test_an_array_outlives_its_tensor() -> None:
+    array = weft.full((1000,), 3.0).numpy()
+    made = weft.from_numpy(np.full(1000, 4.0))
+    del_me = [weft.zeros(1000) for _ in range(10)]
+    del del_me
+    assert array.sum() == 3000
+    assert made.sum().item() == 4000
+
+
+def test_dlpack_with_numpy() -> None:
+    x = weft.arange(6.0).reshape(2, 3)
+    array = np.from_dlpack(x)
+    assert array.tolist() == x.tolist()
+    assert np.shares_memory(array, x.numpy())
+    source = np.arange(4)
+    made = weft.from_dlpack(source)
+    source[0] = 7
+    assert made.tolist() == [7, 1, 2, 3]
+    assert x.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_with_itself() -> None:
+    x = weft.arange(6.0)[::2]
+    made = weft.from_dlpack(x)
+    made[0] = 9
+    assert x[0].item() == 9
+    assert made.stride() == (2,)
+    capsule = x.__dlpack__()
+    assert weft.from_dlpack(capsule).tolist() == x.tolist()
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        weft.from_dlpack(capsule)
+    with pytest.raises(TypeError):
+        weft.from_dlpack(3)
+
+
+def test_dlpack_needs_no_gradient() -> None:
+    with pytest.raises(RuntimeError, match="require"):
+        weft.ones(1, requires_grad=True).__dlpack__()
+
+
+# ---- copies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, weft.bfloat16], ids=str)
+def test_pickle(dtype: weft.dtype) -> None:
+    x = weft.tensor([[0, 1], [2, 3]]).to(dtype)
+    back = pickle.loads(pickle.dumps(x))
+    assert back.dtype == dtype
+    assert back.tolist() == x.tolist()
+    back.zero_()
+    assert x[1, 1].item() == weft.tensor(3).to(dtype).item()
+
+
+def test_pickle_keeps_what_belongs_to_a_tensor() -> None:
+    x = weft.ones(2, requires_grad=True)
+    x.name = "weight"
+    back = pickle.loads(pickle.dumps(x))
+    assert back.requires_grad
+    assert back.name == "weight"
+    with pytest.raises(RuntimeError, match="leaves"):
+        pickle.dumps(x * 2)
+
+
+def test_a_view_pickles_itself() -> None:
+    large = weft.zeros(100_000)
+    data = pickle.dumps(large[5:8])
+    assert len(data) < 1000
+    assert pickle.loads(data).tolist() == [0, 0, 0]
+    transposed = weft.arange(6).reshape(2, 3).t()
+    assert pickle.loads(pickle.dumps(transposed)).tolist() == transposed.tolist()
+
+
+def test_small_things_pickle() -> None:
+    for thing in (weft.float32, weft.bool, weft.device("cpu"), weft.zeros(2, 3).shape):
+        back = pickle.loads(pickle.dumps(thing))
+        assert back == thing
+        assert type(back) is type(thing)
+    assert pickle.loads(pickle.dumps(weft.float32)) is weft.float32
+
+
+def test_copy_shares_and_deepcopy_does_not() -> None:
+    x = weft.ones(2, requires_grad=True)
+    x.grad = weft.zeros(2)
+    shallow, deep = copy.copy(x), copy.deepcopy(x)
+    with weft.no_grad():
+        x[0] = 5
+    assert shallow.tolist() == [5, 1]
+    assert deep.tolist() == [1, 1]
+    assert shallow.requires_grad
+    assert deep.requires_grad
+    assert deep.is_leaf
+    assert deep.grad is not x.grad
+    assert deep.grad.tolist() == [0, 0]
+
+
+def test_deepcopy_keeps_sharing_inside_a_structure() -> None:
+    x = weft.ones(2)
+    a, b = copy.deepcopy([x, x])
+    assert a is b
+    with pytest.raises(RuntimeError, match="leaves"):
+        copy.deepcopy(weft.ones(2, requires_grad=True) * 2)
+
+
+def test_attributes() -> None:
+    x = weft.ones(1)
+    x.name = "x"
+    assert x.name == "x"
+    assert "name" in dir(x)
+    with pytest.raises(AttributeError):
+        x.other
+    x.itself = x
+    del x
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def test_single_elements() -> None:
+    assert weft.tensor(3.5).item() == 3.5
+    assert isinstance(weft.tensor(3).item(), int)
+    assert weft.tensor(True).item() is True
+    assert weft.tensor([[2.5]]).item() == 2.5
+    assert float(weft.tensor(3)) == 3.0
+    assert int(weft.tensor(3.9)) == 3
+    assert complex(weft.tensor(2.0)) == 2
+    assert round(float(weft.tensor(2.6))) == 3
+    assert [10, 20, 30][weft.tensor(1)] == 20
+    assert list(range(weft.tensor(3))) == [0, 1, 2]
+    assert math.sqrt(weft.tensor(4.0)) == 2
+    assert f"{weft.tensor(3.14159):.2f}" == "3.14"
+    with pytest.raises(TypeError, match="index"):
+        [1][weft.tensor(0.0)]
+
+
+@pytest.mark.parametrize("convert", [Tensor.item, float, int])
+def test_several_elements_are_no_number(convert: Any) -> None:
+    for x in (weft.ones(2), weft.ones(0)):
+        with pytest.raises(RuntimeError, match=f"{x.numel()} elements cannot be converted"):
+            convert(x)
+
+
+def test_truth() -> None:
+    assert weft.tensor(2)
+    assert not weft.tensor(0.0)
+    assert weft.tensor([[math.nan]])
+    with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
+        bool(weft.ones(2))
+    with pytest.raises(RuntimeError, match="no values is ambiguous"):
+        bool(weft.ones(0))
+
+
+def test_tolist() -> None:
+    assert weft.tensor(3).tolist() == 3
+    assert weft.arange(6).reshape(2, 3).t().tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert weft.zeros(2, 0).tolist() == [[], []]
+    assert weft.tensor([True]).tolist() == [True]
+    assert weft.tensor([1.5], dtype=weft.bfloat16).tolist() == [1.5]
+
+
+def test_conversion() -> None:
+    x = weft.tensor([1.7, -1.7])
+    assert x.int().tolist() == [1, -1]
+    assert x.long().dtype == weft.int64
+    assert x.double().dtype == weft.float64
+    assert x.half().dtype == weft.float16
+    assert x.bfloat16().dtype == weft.bfloat16
+    assert x.bool().tolist() == [True, True]
+    assert x.byte().dtype == weft.uint8
+    assert x.float() is x
+    assert x.to(weft.float32) is x
+    assert x.to("cpu") is x
+    assert x.to(weft.float32, copy=True) is not x
+    assert x.to(weft.ones(1, dtype=weft.int8)).dtype == weft.int8
+    assert x.type() == "torch.FloatTensor"
+    assert x.type(weft.int64).tolist() == [1, -1]
+    with pytest.raises(RuntimeError, match="CPU"):
+        x.cuda()
+    with pytest.raises((TypeError, RuntimeError)):
+        x.to("float32")
+
+
+# ---- as a container ------------------------------------------------------------------------------
+
+
+def test_iteration() -> None:
+    x = weft.arange(6).reshape(3, 2)
+    assert len(x) == 3
+    assert [row.tolist() for row in x] == x.tolist()
+    first, second, third = x
+    first[0] = 9
+    assert x[0, 0].item() == 9
+    assert [a.item() + b.item() for a, b in x] == [10, 5, 9]
+    assert list(reversed([row.tolist() for row in x]))[0] == [4, 5]
+    for function in (iter, len):
+        with pytest.raises(TypeError, match="0-d tensor"):
+            function(weft.tensor(1))
+    assert [second.tolist(), third.tolist()] == [[2, 3], [4, 5]]
+
+
+def test_containment() -> None:
+    x = weft.tensor([1, 2])
+    assert 2 in x
+    assert 3 not in x
+    assert weft.tensor(1) in x
+
+
+def test_comparison_is_by_element() -> None:
+    x = weft.tensor([1, 2, 3])
+    assert (x == 2).tolist() == [False, True, False]
+    assert (x != weft.tensor([1, 5, 3])).tolist() == [False, True, False]
+    assert (x >= 2).dtype == weft.bool
+    assert (2 < x).tolist() == [False, False, True]
+    assert (x == "text") is False
+    assert (x != None) is True  # noqa: E711
+    with pytest.raises(TypeError):
+        x < "text"
+
+
+def test_hashing_is_by_identity() -> None:
+    x, y = weft.ones(1), weft.ones(1)
+    assert len({x, y, x}) == 2
+    assert {x: 1}[x] == 1
+
+
+def test_facts() -> None:
+    x = weft.zeros(2, 3, dtype=weft.float64)
+    assert x.shape == (2, 3)
+    assert isinstance(x.shape, weft.Size)
+    assert repr(x.shape) == "torch.Size([2, 3])"
+    assert x.shape.numel() == 6
+    assert x.shape[:1] == (2,)
+    assert isinstance(x.shape[:1], weft.Size)
+    assert isinstance(x.shape + (1,), weft.Size)
+    assert x.size() == x.shape
+    assert x.size(-1) == 3
+    assert x.ndim == x.dim() == x.ndimension() == 2
+    assert x.numel() == x.nelement() == 6
+    assert x.element_size() == x.itemsize == 8
+    assert x.nbytes == 48
+    assert x.stride() == (3, 1)
+    assert x.stride(0) == 3
+    assert x.is_contiguous()
+    assert not x.t().is_contiguous()
+    assert x[1].storage_offset() == 3
+    assert x.is_floating_point()
+    assert not x.is_cuda
+    assert x.data_ptr() == x.view(6).data_ptr()
+    for call in (x.size, x.stride):
+        with pytest.raises(IndexError):
+            call(5)
+
+
+def test_dtypes() -> None:
+    assert repr(weft.float32) == "torch.float32"
+    assert weft.float is weft.float32
+    assert weft.long is weft.int64
+    assert weft.float16.itemsize == 2
+    assert weft.float16.is_floating_point
+    assert not weft.uint8.is_signed
+    assert not weft.float32.is_complex
+    with pytest.raises(TypeError):
+        weft.tensor([1], dtype="float32")  # pyright: ignore
+    with pytest.raises(TypeError):
+        weft.zeros(2, dtype=float)
+
+
+def test_new_tensors_like_one() -> None:
+    x = weft.ones(2, dtype=weft.float64)
+    assert x.new_zeros(3).dtype == weft.float64
+    assert x.new_ones((2, 2)).tolist() == [[1, 1], [1, 1]]
+    assert x.new_full((2,), 7).tolist() == [7, 7]
+    assert x.new_tensor([1, 2]).dtype == weft.float64
+    assert x.new_empty(4).shape == (4,)
+    assert x.new_zeros(1, dtype=weft.int8).dtype == weft.int8
+    assert x.new_zeros(1, requires_grad=True).requires_grad
+
+
+def test_elements_cannot_be_deleted() -> None:
+    x = weft.ones(2)
+    with pytest.raises(TypeError, match="deleted"):
+        del x[0]
+
+
+def test_operators_with_strangers() -> None:
+    class Stranger:
+        def __radd__(self, other: Any) -> str:
+            return "added"
+
+    assert weft.ones(1) + Stranger() == "added"
+    with pytest.raises(TypeError):
+        weft.ones(1) + "text"
+    with pytest.raises(TypeError):
+        weft.ones(1) + None
+
+
+def test_numpy_scalars_are_numbers() -> None:
+    x = weft.ones(2)
+    assert (x * np.float64(2)).dtype == weft.float32
+    assert (x + np.int64(2)).tolist() == [3, 3]
+    assert isinstance(np.float64(2) * x, Tensor)
