@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Row, Settings, Spread, Step, alternate_steps, set_threads
+from benchmarks.measure import Row, Settings, Spread, Step, alternate_steps, now, set_threads
 
 MILLION = 1 << 20
 ROW_SIZE = 1024
@@ -130,13 +129,13 @@ def make_step(library: Any, work: Work) -> Step:
     def step() -> Mapping[str, float]:
         for tensor in learned:
             tensor.grad = None
-        begin = time.perf_counter()
+        begin = now()
         output = function(*tensors)
-        middle = time.perf_counter()
+        middle = now()
         if not work.backward:
             return {"forward": middle - begin}
         output.backward(gradient)
-        return {"forward": middle - begin, "backward": time.perf_counter() - middle}
+        return {"forward": middle - begin, "backward": now() - middle}
 
     return step
 

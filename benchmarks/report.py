@@ -51,8 +51,9 @@ def machine_text(machine: dict[str, Any], threads: tuple[int, ...]) -> str:
     lines = [
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}",
         f"Weft {machine['weft']}, {torch}, {python}",
-        f"Threads: 1; large work: {counts}. Medians of alternating turns, ± half the distance of",
-        "the quartiles. A figure with an x is PyTorch's median over Weft's; ~: quartiles overlap.",
+        f"Threads: 1; large work: {counts}. Medians of alternating turns in {machine['clock']},",
+        "± half the distance of the quartiles. A figure with an x is PyTorch's median over Weft's;",
+        "a miss with ~ has quartiles that overlap.",
     ]
     return "\n".join(lines)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from pathlib import Path
 
-from benchmarks.measure import Row, Settings, Spread
+from benchmarks.measure import Row, Settings, Spread, uses_cpu_time
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAIN_LENGTH = 1_000_000
@@ -19,7 +21,8 @@ GRAPHS = 10_000
 
 def run_program(name: str, library: str, size: int) -> dict[str, float]:
     """Run one of programs.py in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.programs", name, library, str(size)]
+    clock = "process_time" if uses_cpu_time() else "perf_counter"
+    command = [sys.executable, "-m", "benchmarks.programs", name, library, str(size), clock]
     result = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -29,22 +32,31 @@ def run_program(name: str, library: str, size: int) -> dict[str, float]:
     return json.loads(result.stdout)
 
 
-def process_seconds(code: str) -> float:
+def process_seconds(code: str, environment: dict[str, str]) -> float:
     """Time one Python process."""
-    begin = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    return time.perf_counter() - begin
+
+    def children() -> float:
+        return sum(os.times()[2:4]) if uses_cpu_time() else time.perf_counter()
+
+    begin = children()
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    return children() - begin
 
 
 def measure_import(settings: Settings) -> list[Row]:
     """Time `import weft`, without NumPy's part: the best process with it less the best without."""
-    process_seconds("import numpy, weft")  # compiles and reads the files from disk once
     without, with_weft, with_torch = [], [], []
-    for repetition in range(4 if settings.quick else 10):
-        without.append(process_seconds("import numpy"))
-        with_weft.append(process_seconds("import numpy, weft"))
-        if repetition == 0:
-            with_torch.append(process_seconds("import numpy, torch"))
+    with tempfile.TemporaryDirectory() as cache:
+        # An installed package is compiled once; some machines are told never to write that down.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        process_seconds("import numpy, weft, torch", environment)
+        for repetition in range(4 if settings.quick else 10):
+            without.append(process_seconds("import numpy", environment))
+            with_weft.append(process_seconds("import numpy, weft", environment))
+            if repetition == 0:
+                with_torch.append(process_seconds("import numpy, torch", environment))
     base = min(without)
     weft, torch = (
         Spread(min(times) - base, min(times) - base, min(times) - base, len(times))

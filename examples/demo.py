@@ -1,5 +1,7 @@
 """One function, two inputs, two graphs: the graph is what ran, and you can see it."""
 
+# ruff: noqa: SIM108 (the if is what this program is about)
+
 import weft
 import weft.debug
 

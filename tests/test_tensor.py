@@ -83,7 +83,7 @@ def test_requires_grad_and_device() -> None:
         (object(), TypeError, "object"),
         ([1j], NotImplementedError, "complex"),
         (1 + 2j, NotImplementedError, "complex"),
-        (2**70, (OverflowError, RuntimeError, ValueError), ""),
+        (2**70, (OverflowError, RuntimeError, ValueError), "int"),
         ({1: 2}, TypeError, "dict"),
     ],
 )
@@ -147,7 +147,13 @@ def test_numpy_there_and_back(dtype: weft.dtype) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:], lambda a: a[::-1], lambda a: a[..., None]],
+    [
+        lambda a: a.T,
+        lambda a: a[::2],
+        lambda a: a[:, 1:],
+        lambda a: a[::-1],
+        lambda a: a[..., None],
+    ],
 )
 def test_strides_are_kept(change: Any) -> None:
     array = np.arange(12.0).reshape(3, 4)
@@ -248,14 +254,14 @@ def test_dlpack_with_itself() -> None:
     assert made.stride() == (2,)
     capsule = x.__dlpack__()
     assert weft.from_dlpack(capsule).tolist() == x.tolist()
-    with pytest.raises((TypeError, ValueError, RuntimeError)):
+    with pytest.raises(ValueError, match="only once"):
         weft.from_dlpack(capsule)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="not int"):
         weft.from_dlpack(3)
 
 
 def test_dlpack_needs_no_gradient() -> None:
-    with pytest.raises(RuntimeError, match="require"):
+    with pytest.raises(BufferError, match="require gradient"):
         weft.ones(1, requires_grad=True).__dlpack__()
 
 
@@ -411,7 +417,6 @@ def test_iteration() -> None:
     first[0] = 9
     assert x[0, 0].item() == 9
     assert [a.item() + b.item() for a, b in x] == [10, 5, 9]
-    assert list(reversed([row.tolist() for row in x]))[0] == [4, 5]
     for function in (iter, len):
         with pytest.raises(TypeError, match="0-d tensor"):
             function(weft.tensor(1))
@@ -430,11 +435,11 @@ def test_comparison_is_by_element() -> None:
     assert (x == 2).tolist() == [False, True, False]
     assert (x != weft.tensor([1, 5, 3])).tolist() == [False, True, False]
     assert (x >= 2).dtype == weft.bool
-    assert (2 < x).tolist() == [False, False, True]
+    assert (2 < x).tolist() == [False, False, True]  # noqa: SIM300
     assert (x == "text") is False
     assert (x != None) is True  # noqa: E711
     with pytest.raises(TypeError):
-        x < "text"
+        x < "text"  # noqa: B015
 
 
 def test_hashing_is_by_identity() -> None:
@@ -451,7 +456,7 @@ def test_facts() -> None:
     assert x.shape.numel() == 6
     assert x.shape[:1] == (2,)
     assert isinstance(x.shape[:1], weft.Size)
-    assert isinstance(x.shape + (1,), weft.Size)
+    assert isinstance(x.shape + (1,), weft.Size)  # noqa: RUF005
     assert x.size() == x.shape
     assert x.size(-1) == 3
     assert x.ndim == x.dim() == x.ndimension() == 2
@@ -480,7 +485,7 @@ def test_dtypes() -> None:
     assert not weft.uint8.is_signed
     assert not weft.float32.is_complex
     with pytest.raises(TypeError):
-        weft.tensor([1], dtype="float32")  # pyright: ignore
+        weft.tensor([1], dtype="float32")
     with pytest.raises(TypeError):
         weft.zeros(2, dtype=float)
 

@@ -33,6 +33,7 @@ from weft._core import (
     is_grad_enabled,
     is_inference_mode_enabled,
     promote_types,
+    set_default_dtype,
     set_num_threads,
     uint8,
 )

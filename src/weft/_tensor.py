@@ -484,9 +484,8 @@ def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:
 
 
 def _rebuild(array: Any, kind: str, requires_grad: bool) -> Tensor:
-    made = from_numpy(array)
-    if kind == "bfloat16":
-        made = _core.from_buffer(array, _core.bfloat16)
+    is_bfloat16 = kind == "bfloat16"  # NumPy has none: its bits came as uint16
+    made = _core.from_buffer(array, _core.bfloat16) if is_bfloat16 else from_numpy(array)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -604,12 +603,18 @@ def _ndimension(self: Tensor) -> int:
     return self.ndim
 
 
+def _is_view(self: Tensor) -> bool:
+    """Tell whether the tensor is a view of another one."""
+    return self._base is not None
+
+
 def _is_inference(self: Tensor) -> bool:
     """Tell whether the tensor was made in inference mode."""
     return self._inference
 
 
 _METHODS: dict[str, Any] = {
+    "_is_view": _is_view,
     "__array__": _array,
     "__array_priority__": 1000,
     "__contains__": _contains,

@@ -1,4 +1,5 @@
 """User-written functions."""
+# ruff: noqa: ARG004 (backward and forward have fixed signatures)
 
 from __future__ import annotations
 
@@ -403,7 +404,7 @@ def test_once_differentiable() -> None:
     assert grad(Once.apply(x).sum(), x)[0].tolist() == [6]
     y = x * 1
     (first,) = grad((Once.apply(y) * y).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="differentiate twice.*once_differentiable.*Once"):
+    with pytest.raises(RuntimeError, match=r"differentiate twice.*once_differentiable.*Once"):
         grad(first.sum(), x)
 
 
@@ -572,7 +573,7 @@ def test_a_long_chain() -> None:
         y = Pass.apply(y)
     y.sum().backward()
     assert x.grad.tolist() == [1]
-    for _ in range(100_000):
+    for _ in range(20_000):
         y = Pass.apply(y)
     del x, y
     assert weft._core.live_nodes() == before

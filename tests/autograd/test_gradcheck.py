@@ -1,4 +1,5 @@
 """gradcheck finds wrong gradients, and only those."""
+# ruff: noqa: ARG004 (backward and forward have fixed signatures)
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_a_wrong_unpacked_tensor_is_refused() -> None:
         y = x.exp()
     with pytest.raises(RuntimeError, match=r"unpack_hook returned a tensor of shape \(5,?\).*\(2"):
         y.sum().backward()
-    with saved_tensors_hooks(lambda t: t, lambda _: 3):  # pyright: ignore
+    with saved_tensors_hooks(lambda t: t, lambda _: 3):
         y = x.exp()
     with pytest.raises(TypeError, match="must return a Tensor"):
         y.sum().backward()

@@ -95,7 +95,7 @@ def test_what_cannot_have_a_hook() -> None:
     with pytest.raises(RuntimeError, match="doesn't require grad"):
         weft.ones(1).register_hook(lambda g: g)
     with pytest.raises(TypeError, match="callable"):
-        leaf(1).register_hook(3)  # pyright: ignore
+        leaf(1).register_hook(3)
     x = leaf(1)
     x.register_hook(lambda g: "text")
     with pytest.raises(TypeError, match="Tensor or None"):
@@ -194,7 +194,7 @@ def test_a_hook_that_holds_its_tensor_is_collected() -> None:
         first.register_hook(lambda g: g * first)
         second.register_post_accumulate_grad_hook(lambda _: second.zero_())
         handle = third.register_hook(lambda g: g * third)
-        third.handle = handle  # pyright: ignore
+        third.handle = handle
         return [weakref.ref(first), weakref.ref(second), weakref.ref(third)]
 
     before = weft._core.live_nodes()

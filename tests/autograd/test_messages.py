@@ -1,4 +1,5 @@
 """Errors of backward name the lines of the program that explain them."""
+# ruff: noqa: ARG004 (backward and forward have fixed signatures)
 
 from __future__ import annotations
 
@@ -132,7 +133,9 @@ def test_a_cut_graph_names_the_line(way: str) -> None:
     functions = {f.__name__: f for f in (detach, data, no_grad, integer, argmax)}
     words = {"no_grad": "no_grad()", "integer": "integer", "argmax": "integer"}
     message = message_of(lambda: functions[way]().backward())
-    assert message.startswith("element 0 of tensors does not require grad and does not have a grad_fn")
+    assert message.startswith(
+        "element 0 of tensors does not require grad and does not have a grad_fn"
+    )
     assert words.get(way, "detach()") in message
     assert line_with("cut", functions[way]) in message
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import copy
+import functools
+import gc
 import math
 import operator
 import pickle
+import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +23,7 @@ from weft import _core
 __all__ = [
     "Custom",
     "Index",
+    "Parameter",
     "Shrinking",
     "Skip",
     "array",
@@ -25,14 +31,18 @@ __all__ = [
     "copy",
     "cyclic",
     "deep",
+    "functools",
+    "gc",
     "hostile_dlpack",
     "in_inference",
+    "in_threads",
     "inf",
     "keep_small",
     "math",
     "nan",
     "np",
     "operator",
+    "optim",
     "pickle",
     "read_only",
     "weft",
@@ -40,6 +50,7 @@ __all__ = [
 
 warnings.simplefilter("ignore")
 inf, nan = math.inf, math.nan
+optim, Parameter = weft.optim, weft.nn.Parameter
 LARGEST = 1 << 22  # elements of a result that later lines may work on
 
 
@@ -118,6 +129,20 @@ class hostile_dlpack:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
+
+
+def in_threads(function: Callable[[], Any]) -> None:
+    """Call a function in three threads at the same time; what they raise is lost."""
+
+    def call() -> None:
+        with contextlib.suppress(Exception):
+            function()
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _make_custom() -> Any:

@@ -167,7 +167,7 @@ class Writer:
         known = {letter: self.tensor() for letter in "abc" if f"{{{letter}}}" in form}
         text = re.sub(r"\{(\w)\}", fill, form)
         if statement:
-            self.lines.append(text)
+            self.lines += [text] if form.startswith("with ") else text.split("; ")
         else:
             self.result(text)
 

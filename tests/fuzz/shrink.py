@@ -60,9 +60,10 @@ def shrink(
     if found is None or found.status != answer.status:
         return None
     cause = found.cause
+    if answer.status == "hung":  # each try would take the whole timeout
+        return program[: found.line + 1]
     tries = 0
-    shrinking = answer.status != "hung"  # each try would take the whole timeout
-    while shrinking and tries < TRIES:
+    while tries < TRIES:
         for candidate in candidates(program):
             tries += 1
             say(f"making it smaller, try {tries}")

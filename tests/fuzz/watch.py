@@ -166,8 +166,11 @@ class Child:
             if line is None:
                 process.send_signal(signal.SIGABRT)
                 self.stop()
+                stack = (
+                    self.read_report().rpartition("first):\n")[2].partition('  File "<fuzz>"')[0]
+                )
                 yield Answer(
-                    "hung", f"no answer for {self.timeout:.0f} s\n{self.read_report()[-900:]}"
+                    "hung", f"no answer for {self.timeout:.0f} s\n{stack}", self.read_mark()
                 )
                 return
             if line == b"":

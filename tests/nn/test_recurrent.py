@@ -191,3 +191,42 @@ def test_text():
     assert repr(layer) == "LSTM(4, 3, num_layers=2, dropout=0.5, bidirectional=True)"
     assert repr(nn.RNNCell(4, 3, nonlinearity="relu")) == "RNNCell(4, 3, nonlinearity=relu)"
     layer.flatten_parameters()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_gradients_of_layers(kind, bias):
+    layer = LAYERS[kind][0](2, 2, bias=bias, **F64)
+    x = weft.randn(3, 2, 2, requires_grad=True, **F64)
+    start = weft.randn(1, 2, 2, requires_grad=True, **F64)
+    second = weft.randn(1, 2, 2, requires_grad=True, **F64)
+
+    def run(x, start, second, *_):
+        output, state = layer(x, (start, second) if kind == "lstm" else start)
+        return (output, *each(state))
+
+    inputs = (x, start, second, *layer.parameters())
+    if kind != "lstm":
+        inputs = (x, start, *layer.parameters())
+
+        def run(x, start, *_):
+            return layer(x, start)
+
+    assert weft.autograd.gradcheck(run, inputs)
+    assert weft.autograd.gradgradcheck(run, inputs)
+
+
+def test_only_the_last_memory_can_be_differentiated():
+    layer = nn.LSTM(2, 2)
+    layer(weft.randn(3, 1, 2))[1][1].sum().backward()
+    assert all(parameter.grad is not None for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_without_recording(kind):
+    layer = LAYERS[kind][0](4, 3)
+    x = weft.randn(5, 2, 4)
+    with weft.no_grad():
+        plain = layer(x)[0]
+    assert plain.grad_fn is None
+    assert weft.allclose(plain, layer(x)[0])

@@ -197,13 +197,19 @@ def test_a_function_without_tensors_to_differentiate() -> None:
 
 def test_captured_tensors_get_gradients() -> None:
     weight = leaf(3)
-    checkpoint(lambda: (weight * weight).sum()).backward()
+
+    def square() -> Tensor:
+        return (weight * weight).sum()
+
+    checkpoint(square).backward()
     assert weight.grad.tolist() == [6]
 
 
 def test_several_outputs_and_containers() -> None:
     x = leaf(1, 2)
-    result = checkpoint(lambda items, scale: {"a": items[0] * scale, "b": (items[0].exp(),)}, [x], 3)
+    result = checkpoint(
+        lambda items, scale: {"a": items[0] * scale, "b": (items[0].exp(),)}, [x], 3
+    )
     (result["a"].sum() + result["b"][0].sum()).backward()
     assert x.grad.tolist() == pytest.approx((3 + x.exp()).tolist())
 

@@ -66,6 +66,11 @@ void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
                "_: a view of a leaf Variable that requires grad is being used in an in-place "
                "operation.");
   }
+  if (base && base->requires_grad() && !value->requires_grad) {
+    base::fail(ErrorKind::gradient, name,
+               "_: A view was created in no_grad mode and is being modified inplace with grad mode "
+               "enabled. Make the view where gradients are recorded, or write under no_grad().");
+  }
   if (base && value->requires_grad && tensor.is_one_of_several_views()) {
     base::fail(ErrorKind::gradient, name,
                "_: Output 0 of ", value->producer->name(),

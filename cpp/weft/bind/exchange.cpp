@@ -212,6 +212,13 @@ PyObject* to_dlpack(PyObject*, PyObject* tensor) {
 
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
+    if (!PyCapsule_CheckExact(capsule)) {
+      raise(PyExc_TypeError, base::text("from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, not ",
+                                        Py_TYPE(capsule)->tp_name));
+    }
+    if (!PyCapsule_IsValid(capsule, "dltensor")) {
+      raise(PyExc_ValueError, "from_dlpack(): a DLPack capsule can be read only once");
+    }
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     if (!managed) throw PythonError{};
     const DLTensor& source = managed->tensor;

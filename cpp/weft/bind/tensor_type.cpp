@@ -77,6 +77,12 @@ int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
   return failed;
 }
 
+PyObject* get_dict(PyObject* object, void*) {
+  PyObject* dict = PyObject_GenericGetDict(object, nullptr);
+  if (dict && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  return dict;
+}
+
 // Tensor(data) and Tensor(*sizes), as PyTorch's old constructor.
 PyObject* make_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -354,6 +360,7 @@ PyObject* get_cut(PyObject* self, void*) {
 }
 
 PyGetSetDef properties[] = {
+    {"__dict__", get_dict, PyObject_GenericSetDict, "Attributes that the user has set.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
@@ -369,6 +376,7 @@ PyGetSetDef properties[] = {
     {"T", get_transposed, nullptr, "A view with the dimensions in reverse order.", nullptr},
     {"mT", get_matrix_transposed, nullptr, "A view with the last two dimensions swapped.", nullptr},
     {"itemsize", get_item_size, nullptr, "Bytes of one element.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes that users added.", nullptr},
     {"_inference", get_is_inference, nullptr, "Whether it was made in inference mode.", nullptr},
     {},
 };

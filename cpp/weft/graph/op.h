@@ -85,6 +85,8 @@ using BlockFunction = void (*)(void* out, const void* const* in, int64_t count);
 enum class Result : uint8_t {
   promoted,      // the operands' common dtype
   floating,      // the same, but integers become the default float dtype
+  numeric,       // the operands' common dtype, which may not be bool
+  counted,       // the same, but bool becomes int64
   boolean,       // computed in the common dtype, stored as bool
   first,         // the first operand's
 };
@@ -94,13 +96,17 @@ struct Shape {
   template <class F>
     requires std::is_convertible_v<F, ShapeFunction>
   Shape(F f) : function(f) {}
-  Shape(Result result, int skip) : function(nullptr), result(result), skip(skip) {}
+  Shape(Result result, int masks) : function(nullptr), result(result), masks(masks) {}
   ShapeFunction function;      // null: element-wise, by `result`
   Result result = Result::promoted;
-  int skip = 0;                // element-wise: leading operands that do not take part in promotion
+  int masks = 0;
 };
-inline Shape elementwise(Result result, int skip = 0) { return {result, skip}; }
+// `masks`: how many leading operands are bool masks, which take no part in promotion.
+inline Shape elementwise(Result result, int masks = 0) { return {result, masks}; }
+// The same for shape rules that check more than that.
+void infer_elementwise(Call& call, Result result, int masks = 0);
 inline constexpr Result promoted = Result::promoted, floating = Result::floating,
+                        numeric = Result::numeric, counted = Result::counted,
                         boolean = Result::boolean, first = Result::first;
 
 enum class Domain : uint8_t { floats, numbers, integers };  // lanes a formula is compiled for

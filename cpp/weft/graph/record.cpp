@@ -32,8 +32,7 @@ void save(Node& node, const Value& value, bool is_output, size_t index, uint32_t
 
 namespace {
 
-DType common_dtype(const Call& call) {
-  const size_t begin = call.op.shape.skip;
+DType common_dtype(const Call& call, size_t begin) {
   const Value& first = call.inputs[begin];
   bool uniform = !first->is_number;
   for (size_t i = begin + 1; i < call.inputs.size() && uniform; ++i) {
@@ -68,10 +67,19 @@ Dims common_sizes(const Call& call) {
   return sizes;
 }
 
-void infer_elementwise(Call& call) {
-  DType compute = common_dtype(call);
-  const Result result = call.op.shape.result;
+}  // namespace
+
+void infer_elementwise(Call& call, Result result, int masks) {
+  for (int i = 0; i < masks; ++i) {
+    call.require(call[i].dtype() == DType::boolean, ErrorKind::dtype, call.op.sig.parameters[i].name,
+                 " must be a bool tensor, got ", tensor::name_of(call[i].dtype()));
+  }
+  DType compute = common_dtype(call, masks);
   if (result == Result::floating && !tensor::is_floating(compute)) compute = tensor::default_dtype;
+  if (compute == DType::boolean && result == Result::counted) compute = DType::i64;
+  if (compute == DType::boolean && result == Result::numeric) [[unlikely]] {
+    call.fail(ErrorKind::dtype, "is not supported for bool tensors; use logical or bitwise ops");
+  }
   const Domain domain = call.op.run.formula.domain;
   if (domain == Domain::floats && !tensor::is_floating(compute)) [[unlikely]] {
     call.fail(ErrorKind::dtype, "needs floating-point numbers, got ", tensor::name_of(compute));
@@ -86,11 +94,23 @@ void infer_elementwise(Call& call) {
   call.add_output(common_sizes(call), out);
 }
 
+namespace {
+
 void infer(Call& call) {
   if (call.op.shape.function) {
     call.op.shape.function(call);
   } else {
-    infer_elementwise(call);
+    infer_elementwise(call, call.op.shape.result, call.op.shape.masks);
+  }
+}
+
+// Errors of parts name the composite too: that is what the user called.
+Values run_composite(const Call& call) {
+  try {
+    return call.op.run.composite(call);
+  } catch (const base::Error& error) {
+    if (error.message().starts_with(call.op.name)) throw;
+    base::fail(error.kind(), call.op.name, ": ", error.message());
   }
 }
 
@@ -236,8 +256,8 @@ void spread(const Array& number, void* tile, int64_t count) {
 // Small models live on this: element-wise ops over float tensors of one shape that lie in order, and
 // numbers, without the general machinery. Empty: not such a case. Gives what it would give.
 Value record_small(const Op& op, std::span<const Value> inputs) {
-  if (modes.executor || modes.tracer || modes.inference || op.shape.skip != 0 ||
-      op.shape.result > Result::floating || inputs.size() > 3) {
+  if (modes.executor || modes.tracer || modes.inference || op.shape.masks != 0 || op.shape.function ||
+      op.shape.result >= Result::boolean || inputs.size() > 3) {
     return {};
   }
   const ValueData* like = inputs[0].get();
@@ -288,7 +308,7 @@ Value record_pointwise(const Op& op, std::span<const Value> inputs) {
 
 Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
   Call call(op, attributes, inputs);
-  if (op.is_composite()) return op.run.composite(call);
+  if (op.is_composite()) return run_composite(call);
   infer(call);
   if (!op.is_view()) executor().run(call);
   Values outputs;
@@ -316,8 +336,38 @@ Values record(const Op& op, std::initializer_list<Value> inputs, std::vector<Att
   return record(op, std::span(inputs.begin(), inputs.size()), Attributes(std::move(attributes)));
 }
 
-Value record_into(const Op& op, std::span<const Value> inputs, Attributes attributes,
+// The inputs of an in-place op whose gradient reads memory that is about to be overwritten: those
+// are copied first, with their history.
+Values without_overwritten(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+                           const Array& destination) {
+  Values kept(inputs.begin(), inputs.end());
+  const Need need = need_of(inputs);
+  if (!modes.grad || !need.needs) return kept;
+  uint32_t saved = UINT32_MAX;  // of a composite, any input may be saved by a part
+  if (!op.is_composite()) {
+    if (!op.differentiable()) return kept;
+    Call call(op, attributes, inputs);
+    infer(call);
+    const Value output(call.outputs[0]);
+    saved = plan_gradient(op, attributes, inputs, std::span(&output, 1), need.needs, need.defined)
+                .saved_inputs;
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i] || !(saved & bit_of(i)) || !tensor::may_overlap(kept[i].array(), destination)) continue;
+    const Array& array = inputs[i].array();
+    Array copy = Array::allocate(array.sizes, array.dtype);
+    host.copy(array, copy);
+    kept[i] = Value(std::move(copy));
+    kept[i]->producer = inputs[i]->producer;
+    kept[i]->output = inputs[i]->output;
+    kept[i]->requires_grad = inputs[i]->requires_grad;
+  }
+  return kept;
+}
+
+Value record_into(const Op& op, std::span<const Value> given, Attributes attributes,
                   const Array& destination) {
+  const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
     call.fail(ErrorKind::value, "the memory written to is read-only (it came from a read-only array)");
@@ -331,7 +381,7 @@ Value record_into(const Op& op, std::span<const Value> inputs, Attributes attrib
   const Value* node_source = nullptr;
   Value composed;
   if (op.is_composite()) {
-    composed = op.run.composite(call)[0];
+    composed = run_composite(call)[0];
     result = composed.array();
     node_source = &composed;
   } else {

@@ -13,6 +13,17 @@ constexpr std::string_view constant_result = "its result is constant almost ever
 // Zeros like a gradient, also where that is infinite.
 Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gradient, 0); }
 
+// Quotients of integers have no value for a divisor that is zero. A number is seen here; an element of
+// a tensor is not, and gives 0.
+void infer_quotient(Call& call) {
+  infer_elementwise(call, numeric);
+  const Value& other = call[1];
+  const bool is_zero = other->is_number && other.dtype() == DType::i64 &&
+                       *other.array().as<int64_t>() == 0;
+  call.require(!is_zero || tensor::is_floating(call.compute), ErrorKind::value,
+               "ZeroDivisionError: other is zero, and integers cannot be divided by zero");
+}
+
 }  // namespace
 
 // --- arithmetic -----------------------------------------------------------------------------------
@@ -28,7 +39,7 @@ OP(add) {
 OP(sub) {
   .signature = "sub(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Subtracts other from input.",
-  .shape = elementwise(promoted),
+  .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x, y), x - y),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad(), g.needs(1) ? -g.grad() : Value()};
@@ -60,7 +71,7 @@ OP(div) {
 OP(div_floor) {
   .signature = "div_floor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Divides and rounds down: div with rounding_mode='floor'.",
-  .shape = elementwise(promoted),
+  .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value zeros = zeros_of(g.grad());
@@ -72,7 +83,7 @@ OP(div_floor) {
 OP(div_trunc) {
   .signature = "div_trunc(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Divides and rounds toward zero: div with rounding_mode='trunc'.",
-  .shape = elementwise(promoted),
+  .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), trunc(x / y)),
   .gradient = [](Gradient& g) -> Values {
     const Value zeros = zeros_of(g.grad());
@@ -84,7 +95,7 @@ OP(div_trunc) {
 OP(floor_divide) {
   .signature = "floor_divide(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Divides and rounds down. Integers divided by zero give 0.",
-  .shape = elementwise(promoted),
+  .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
   .gradient = no_gradient(constant_result),
 };
@@ -92,7 +103,7 @@ OP(floor_divide) {
 OP(remainder) {
   .signature = "remainder(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Computes Python's modulus: the remainder has the sign of other.",
-  .shape = elementwise(promoted),
+  .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), remainder(x, y)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad(),
@@ -103,7 +114,7 @@ OP(remainder) {
 OP(fmod) {
   .signature = "fmod(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Computes C's remainder, which has the sign of input.",
-  .shape = elementwise(promoted),
+  .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), fmod(x, y)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad(),
@@ -114,7 +125,13 @@ OP(fmod) {
 OP(pow) {
   .signature = "pow(input: Tensor|Number, exponent: Tensor|Number) -> Tensor",
   .doc = "Raises input to the power of exponent.",
-  .shape = elementwise(promoted),
+  .shape = [](Call& call) {
+    infer_elementwise(call, promoted);
+    const Value& exponent = call[1];
+    call.require(!exponent->is_number || exponent.dtype() != DType::i64 ||
+                     tensor::is_floating(call.compute) || *exponent.array().as<int64_t>() >= 0,
+                 ErrorKind::value, "Integers to negative integer powers are not allowed.");
+  },
   .run = FORMULA(numbers, (x, y), pow(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &y = g.input(1);
@@ -132,7 +149,7 @@ OP(pow) {
 OP(neg) {
   .signature = "neg(input: Tensor) -> Tensor",
   .doc = "Turns the sign of each element.",
-  .shape = elementwise(promoted),
+  .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x), -x),
   .gradient = [](Gradient& g) -> Values { return {-g.grad()}; },
 };
@@ -140,7 +157,7 @@ OP(neg) {
 OP(abs) {
   .signature = "abs(input: Tensor) -> Tensor",
   .doc = "Returns the absolute value of each element.",
-  .shape = elementwise(promoted),
+  .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x), abs(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * sign(g.input())}; },
 };
@@ -164,7 +181,7 @@ OP(sgn) {
 OP(square) {
   .signature = "square(input: Tensor) -> Tensor",
   .doc = "Multiplies each element by itself.",
-  .shape = elementwise(promoted),
+  .shape = elementwise(counted),
   .run = FORMULA(numbers, (x), x * x),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * (2 * g.input())}; },
   .shown_as = "PowBackward0",

@@ -32,7 +32,7 @@ Dims infer_sizes(const Call& call, const Dims& wanted, int64_t count) {
     sizes[unknown] = count / known;
   }
   call.require(tensor::count_of(sizes) == count, ErrorKind::shape, "shape ", wanted,
-               " is invalid for input of size ", count);
+               " is invalid for input of size ", count, "; input is ", call[0].sizes());
   return sizes;
 }
 

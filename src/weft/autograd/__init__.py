@@ -89,7 +89,8 @@ def grad(
         One gradient per input.
 
     Raises:
-        RuntimeError: If an input was not used and neither allow_unused nor materialize_grads is set.
+        RuntimeError: If an input was not used, and neither allow_unused nor materialize_grads is
+            set.
 
     Example:
         >>> import weft
@@ -116,7 +117,7 @@ def grad(
             if result is None:
                 raise _core.GradientError(
                     f"One of the differentiated Tensors appears to not have been used in the graph "
-                    f"(input {number}, of shape {tuple(wanted[number].shape)}). Set allow_unused=True "
-                    f"if this is the desired behavior."
+                    f"(input {number}, of shape {tuple(wanted[number].shape)}). Set "
+                    f"allow_unused=True if this is the desired behavior."
                 )
     return results

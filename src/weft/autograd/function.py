@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from weft import _core
@@ -17,6 +17,34 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 _PLAIN, _DIRTY, _NOT_DIFFERENTIABLE = range(3)
 
 
+class _State:
+    """What one application of a Function knows, apart from what the user puts into ctx."""
+
+    __slots__ = (
+        *("argument_count", "dirty", "function", "inputs_at", "link", "materialize"),
+        *("not_differentiable", "output_count", "outputs_at", "position", "to_save"),
+    )
+
+    def __init__(self, function: type[Function], args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.to_save: tuple[Tensor | None, ...] = ()
+        self.dirty: tuple[Tensor, ...] = ()
+        self.not_differentiable: tuple[Tensor, ...] = ()
+        self.materialize = True
+        self.link: Any = None
+        self.position = 0
+        # Which arguments and outputs are tensors, and how many of each there are in all.
+        self.inputs_at = tuple(i for i, item in enumerate(args) if isinstance(item, Tensor))
+        self.argument_count = len(args)
+        self.outputs_at: tuple[int, ...] = ()
+        self.output_count = 0
+
+    def describe(self) -> str:
+        """Name the function and the line that applied it."""
+        file, line, _ = _core.resolve_position(self.position)
+        return f"the backward of {self.function.__name__}, applied at {file}:{line}"
+
+
 class FunctionCtx:
     """What forward hands to backward: saved tensors, and attributes of any name.
 
@@ -24,38 +52,27 @@ class FunctionCtx:
         needs_input_grad: One bool for each argument of forward: whether its gradient is wanted.
     """
 
-    needs_input_grad: tuple[bool, ...]
-
-    # Defaults on the class keep making a context cheap.
-    _to_save: tuple[Tensor | None, ...] = ()
-    _dirty: tuple[Tensor, ...] = ()
-    _not_differentiable: tuple[Tensor, ...] = ()
-    _materialize = True
-    _link: Any = None
-    _function: type[Function]
-    _position = 0
-    # Which arguments and outputs are tensors, and how many of each there are in all.
-    _inputs_at: tuple[int, ...]
-    _argument_count = 0
-    _outputs_at: tuple[int, ...]
-    _output_count = 0
+    def __init__(self, state: _State, needs_input_grad: tuple[bool, ...]) -> None:
+        self._state = state
+        self.needs_input_grad = needs_input_grad
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, where `saved_tensors` gives them back.
 
-        An in-place change of one of them before backward raises there, naming both lines. Inputs and
-        outputs keep their part in the graph, for higher derivatives; other tensors have none.
+        An in-place change of one of them before backward raises there, naming both lines. Inputs
+        and outputs keep their part in the graph, for higher derivatives; other tensors have none.
 
         Args:
             tensors: Tensors or None; a second call replaces those of the first.
         """
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):  # pyright: ignore
+        given: tuple[Any, ...] = tensors
+        for item in given:
+            if item is not None and not isinstance(item, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save tensors and None, not {type(tensor).__name__};"
-                    " set an attribute of ctx for anything else"
+                    f"save_for_backward can only save tensors and None, not {type(item).__name__}; "
+                    "set an attribute of ctx for anything else"
                 )
-        self._to_save = tensors
+        self._state.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Do nothing: there is no forward-mode differentiation yet."""
@@ -66,7 +83,7 @@ class FunctionCtx:
         Args:
             tensors: Inputs of forward.
         """
-        self._dirty = tensors
+        self._state.dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Name the outputs that have no gradient.
@@ -74,7 +91,7 @@ class FunctionCtx:
         Args:
             tensors: Outputs of forward.
         """
-        self._not_differentiable = tensors
+        self._state.not_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose what backward gets for outputs without a gradient: zeros (True), or None.
@@ -82,53 +99,17 @@ class FunctionCtx:
         Args:
             value: Whether to make zeros.
         """
-        self._materialize = value
+        self._state.materialize = value
 
     @property
-    def saved_tensors(self) -> tuple[Tensor, ...]:
+    def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors given to `save_for_backward`.
 
         Raises:
             RuntimeError: If one was changed in place since, or an earlier backward freed them.
         """
-        if self._link is None:
-            return self._to_save  # pyright: ignore
-        return _core.saved_tensors(self._link)
-
-    def _run_backward(self, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Call backward with a gradient per output; return one per tensor argument."""
-        if len(gradients) != self._output_count:
-            spread: list[Tensor | None] = [None] * self._output_count
-            for position, gradient in zip(self._outputs_at, gradients, strict=True):
-                spread[position] = gradient
-            gradients = tuple(spread)
-        try:
-            given: Any = self._function._backward_function()(self, *gradients)
-        except Exception as error:
-            # What an op raised in backward reads like the user's own line; forward's is the other half.
-            error.add_note(f"in {self._describe()}")
-            raise
-        results: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)  # pyright: ignore
-        count = self._argument_count
-        if len(results) > count and all(result is None for result in results[count:]):
-            results = results[:count]
-        if len(results) != count:
-            raise _core.GradientError(
-                f"function {self._function.__name__}Backward returned an incorrect number of "
-                f"gradients (expected {count}, got {len(results)}): {self._describe()}"
-            )
-        for position, result in enumerate(results):
-            if result is not None and position not in self._inputs_at:
-                raise _core.GradientError(
-                    f"function {self._function.__name__}Backward returned a gradient different from "
-                    f"None at position {position + 1}, but the corresponding forward input was not a"
-                    f" Tensor: {self._describe()}"
-                )
-        return tuple(results[position] for position in self._inputs_at)
-
-    def _describe(self) -> str:
-        file, line, _ = _core.resolve_position(self._position)
-        return f"the backward of {self._function.__name__}, applied at {file}:{line}"
+        state = self._state
+        return state.to_save if state.link is None else _core.saved_tensors(state.link)
 
 
 class Function:
@@ -137,8 +118,8 @@ class Function:
     Define the static methods `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`; or
     `forward(*args)`, `setup_context(ctx, inputs, output)` and `backward`. Forward runs without
     recording. Backward gets one gradient per output and returns one per argument of forward, None
-    for arguments that are no tensors or need none. It is recorded under `create_graph`, so it can be
-    differentiated again.
+    for arguments that are no tensors or need none. It is recorded under `create_graph`, so it can
+    be differentiated again.
 
     Example:
         >>> import weft
@@ -196,18 +177,11 @@ class Function:
             grad_outputs: One gradient per output.
         """
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function "
-            "to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
         )
 
     vjp = backward
-
-    @classmethod
-    def _backward_function(cls) -> Callable[..., Any]:
-        # `is not` on functions: the one that a subclass wrote wins.
-        if cls.backward is Function.backward and cls.vjp is not Function.vjp:
-            return cls.vjp
-        return cls.backward
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -219,12 +193,9 @@ class Function:
         Returns:
             What forward returned, its tensors as results of one graph node.
         """
-        ctx = FunctionCtx()
-        ctx._function = cls
-        ctx._inputs_at = tuple(i for i, item in enumerate(args) if isinstance(item, Tensor))
-        ctx._argument_count = len(args)
+        state = _State(cls, args)
         needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)
-        ctx.needs_input_grad = needs
+        ctx = FunctionCtx(state, needs)
         is_recording = _core.set_grad_enabled(False)
         try:
             if cls.setup_context is Function.setup_context:
@@ -234,61 +205,104 @@ class Function:
                 cls.setup_context(ctx, args, output)
         finally:
             _core.set_grad_enabled(is_recording)
-        outputs: tuple[Any, ...] = output if isinstance(output, tuple) else (output,)  # pyright: ignore
+        outputs = _as_tuple(output)
         if is_recording and any(needs):
-            outputs = _attach(ctx, args, outputs)
+            outputs = _attach(ctx, state, args, outputs)
         else:
-            outputs = _without_history(args, outputs, ctx._dirty)
+            outputs = _without_history(args, outputs, state.dirty)
         return outputs if isinstance(output, tuple) else outputs[0]
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    return given if isinstance(given, tuple) else (given,)  # pyright: ignore[reportUnknownVariableType]
 
 
 def _is_one_of(item: Any, items: tuple[Any, ...]) -> bool:
     return any(item is other for other in items)
 
 
-def _attach(ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def _attach(
+    ctx: FunctionCtx, state: _State, args: tuple[Any, ...], outputs: tuple[Any, ...]
+) -> tuple[Any, ...]:
     """Give the tensors among the outputs a node."""
-    ctx._position = _core.position_now()
-    ctx._outputs_at = tuple(i for i, item in enumerate(outputs) if isinstance(item, Tensor))
-    ctx._output_count = len(outputs)
-    tensors = tuple(outputs[i] for i in ctx._outputs_at)
-    for tensor in ctx._dirty:
+    state.position = _core.position_now()
+    state.outputs_at = tuple(i for i, item in enumerate(outputs) if isinstance(item, Tensor))
+    state.output_count = len(outputs)
+    tensors = tuple(outputs[i] for i in state.outputs_at)
+    for tensor in state.dirty:
         if not _is_one_of(tensor, tensors):
             raise _core.GradientError(
-                f"{ctx._function.__name__}: a tensor that was marked dirty must be returned: an "
+                f"{state.function.__name__}: a tensor that was marked dirty must be returned: an "
                 "in-place change has to be an output of the function"
             )
     kinds = tuple(
         _DIRTY
-        if _is_one_of(tensor, ctx._dirty)
+        if _is_one_of(tensor, state.dirty)
         else _NOT_DIFFERENTIABLE
-        if _is_one_of(tensor, ctx._not_differentiable)
+        if _is_one_of(tensor, state.not_differentiable)
         else _PLAIN
         for tensor in tensors
     )
-    ctx._link, bound = _core.attach_function(
-        f"{ctx._function.__name__}Backward",
-        ctx._run_backward,
-        tuple(args[i] for i in ctx._inputs_at),
+    state.link, bound = _core.attach_function(
+        f"{state.function.__name__}Backward",
+        partial(_run_backward, ctx, state),
+        tuple(args[i] for i in state.inputs_at),
         tensors,
         kinds,
-        ctx._to_save,
-        ctx._materialize,
+        state.to_save,
+        state.materialize,
     )
     # The node holds them now; the lists of forward must not keep anything alive.
-    ctx._to_save = ctx._dirty = ctx._not_differentiable = ()
+    state.to_save = state.dirty = state.not_differentiable = ()
     if len(bound) == len(outputs):
         return bound
     result = list(outputs)
-    for position, tensor in zip(ctx._outputs_at, bound, strict=True):
+    for position, tensor in zip(state.outputs_at, bound, strict=True):
         result[position] = tensor
     return tuple(result)
+
+
+def _run_backward(
+    ctx: FunctionCtx, state: _State, *gradients: Tensor | None
+) -> tuple[Tensor | None, ...]:
+    """Call backward with a gradient per output; return one per tensor argument."""
+    function = state.function
+    if len(gradients) != state.output_count:
+        spread: list[Tensor | None] = [None] * state.output_count
+        for position, gradient in zip(state.outputs_at, gradients, strict=True):
+            spread[position] = gradient
+        gradients = tuple(spread)
+    # `vjp` is another name for backward: the one that a subclass wrote is meant.
+    is_vjp = function.backward is Function.backward
+    try:
+        given: Any = (function.vjp if is_vjp else function.backward)(ctx, *gradients)
+    except Exception as error:
+        # The traceback shows the line in backward; forward's is the other half.
+        error.add_note(f"in {state.describe()}")
+        raise
+    results = _as_tuple(given)
+    count = state.argument_count
+    if len(results) > count and all(result is None for result in results[count:]):
+        results = results[:count]
+    if len(results) != count:
+        raise _core.GradientError(
+            f"function {function.__name__}Backward returned an incorrect number of gradients "
+            f"(expected {count}, got {len(results)}): {state.describe()}"
+        )
+    for position, result in enumerate(results):
+        if result is not None and position not in state.inputs_at:
+            raise _core.GradientError(
+                f"function {function.__name__}Backward returned a gradient different from None at "
+                f"position {position + 1}, but the corresponding forward input was not a Tensor: "
+                f"{state.describe()}"
+            )
+    return tuple(results[position] for position in state.inputs_at)
 
 
 def _without_history(
     args: tuple[Any, ...], outputs: tuple[Any, ...], dirty: tuple[Tensor, ...]
 ) -> tuple[Any, ...]:
-    """Return outputs where nothing is recorded: an input that was returned is still a new tensor."""
+    """Return outputs where nothing is recorded: a returned input is still a new tensor."""
     return tuple(
         item.detach()
         if isinstance(item, Tensor) and _is_one_of(item, args) and not _is_one_of(item, dirty)
@@ -317,13 +331,13 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         given = tuple(item for item in gradients if isinstance(item, Tensor) and item.requires_grad)
         if not is_recording or not given:
             return results
-        several: tuple[Any, ...] = results if isinstance(results, tuple) else (results,)  # pyright: ignore
+        several = _as_tuple(results)
         tensors = tuple(item.detach() for item in several if isinstance(item, Tensor))
 
         def refuse(*_: Any) -> Any:
             raise _core.GradientError(
                 "trying to differentiate twice a function that was marked with "
-                f"@once_differentiable: {ctx._describe()}"
+                f"@once_differentiable: {ctx._state.describe()}"
             )
 
         _, bound = _core.attach_function(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from weft import _core
 from weft._tensor import Tensor
@@ -21,7 +21,7 @@ Function: TypeAlias = "Callable[..., Any]"
 def _as_tensors(given: Any, what: str, where: str) -> tuple[Tensors, bool]:
     """Return one or several tensors as a tuple, and whether they were several."""
     several = isinstance(given, (tuple, list))
-    items: tuple[Any, ...] = tuple(given) if several else (given,)  # pyright: ignore
+    items: tuple[Any, ...] = tuple(cast("Any", given)) if several else (given,)
     for number, item in enumerate(items):
         if not isinstance(item, Tensor):
             place = f"the value at index {number} of {what}" if several else what
@@ -314,12 +314,9 @@ def hessian(
     checked = _single(func, "hessian")
 
     def gradient(*items: Tensor) -> Any:
-        result = jacobian(checked, items, create_graph=True, strict=strict)
-        return result
+        return jacobian(checked, items, create_graph=True, strict=strict)
 
-    result = jacobian(
-        gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy
-    )
+    result = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return result if several else result[0][0]
 
 
@@ -379,7 +376,9 @@ def hvp(
 
     Example:
         >>> import weft
-        >>> weft.autograd.functional.hvp(lambda x: (x**3).sum(), weft.tensor([1.0, 2.0]), weft.ones(2))
+        >>> weft.autograd.functional.hvp(
+        ...     lambda x: (x**3).sum(), weft.tensor([1.0, 2.0]), weft.ones(2)
+        ... )
         (tensor(9.), tensor([ 6., 12.]))
     """
     return vhp(func, inputs, v, create_graph, strict)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weft import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -38,10 +38,10 @@ class _Mode:
         if code is not None and code.co_flags & _GENERATOR:
             # The mode holds while the generator runs, not while its consumer does.
             @wraps(function)
-            def generate(*args: Any, **kwargs: Any) -> Any:
+            def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._again():
                     generator = function(*args, **kwargs)
-                sent = None
+                sent: Any = None
                 while True:
                     with self._again():
                         try:
@@ -126,6 +126,7 @@ class set_grad_enabled(_Mode):  # noqa: N801
         _core.set_grad_enabled(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function; the mode holds inside it only."""
         if self._first:
             _core.set_grad_enabled(self._first.pop())
         return super().__call__(function)
@@ -144,6 +145,7 @@ class inference_mode(_Mode):  # noqa: N801
     __slots__ = ("mode",)
 
     def __new__(cls, mode: Any = True) -> Any:
+        """Make the context manager, or decorate a function."""
         made = super().__new__(cls)
         if isinstance(mode, bool):
             return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft import _core
 from weft._tensor import Tensor
@@ -47,8 +47,8 @@ def gradcheck(
         rtol: How far it may be off in proportion to its size.
         raise_exception: Raise what is wrong instead of returning False.
         nondet_tol: How far two runs of the same backward may be apart.
-        check_undefined_grad: Accepted: each output is differentiated alone, so that a backward which
-            cannot do without the gradients of the others fails anyway.
+        check_undefined_grad: Accepted: each output is differentiated alone, so that a backward
+            which cannot do without the gradients of the others fails anyway.
         check_grad_dtypes: Check that gradients have the dtypes of the inputs.
         check_batched_grad: Not supported yet.
         check_batched_forward_grad: Not supported yet.
@@ -181,7 +181,8 @@ def _random_like(output: Tensor, non_contiguous: bool) -> Tensor:
 
 def _outputs(func: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Tensor, ...]:
     given: Any = func(*arguments)
-    several: tuple[Any, ...] = tuple(given) if isinstance(given, (tuple, list)) else (given,)  # pyright: ignore
+    is_several = isinstance(given, (tuple, list))
+    several: tuple[Any, ...] = tuple(cast("Any", given)) if is_several else (given,)
     for number, output in enumerate(several):
         if not isinstance(output, Tensor):
             raise TypeError(
@@ -208,8 +209,8 @@ def _differentiable(arguments: tuple[Any, ...]) -> dict[int, Tensor]:
         strides = item.stride()
         if any(step == 0 and size > 1 for step, size in zip(strides, item.shape, strict=True)):
             raise RuntimeError(
-                f"gradcheck: input {position} has a dimension with stride 0: several elements share "
-                "one place in memory. Call .clone() or .contiguous() on it."
+                f"gradcheck: input {position} has a dimension with stride 0: several elements "
+                "share one place in memory. Call .clone() or .contiguous() on it."
             )
         chosen[position] = item
     if not chosen:
@@ -244,7 +245,9 @@ def _numerical(
         for step in (eps, -eps):
             memory[place] = before + step
             outputs = _outputs(func, arguments)
-            sides.append([_ops.cast(o.detach(), _core.float64).reshape(-1).tolist() for o in outputs])
+            sides.append(
+                [_ops.cast(o.detach(), _core.float64).reshape(-1).tolist() for o in outputs]
+            )
         memory[place] = before
         columns.append(
             [
@@ -273,8 +276,8 @@ def _analytical(
                 continue
             if result.shape != tensor.shape:
                 raise GradcheckError(
-                    f"Analytical gradient has incorrect size: {tuple(result.shape)} for an input of "
-                    f"shape {tuple(tensor.shape)}"
+                    f"Analytical gradient has incorrect size: {tuple(result.shape)} for an input "
+                    f"of shape {tuple(tensor.shape)}"
                 )
             if check_dtypes and result.dtype is not tensor.dtype:
                 raise GradcheckError(
@@ -307,8 +310,8 @@ def _check(
             for place, numerical in expected.items():
                 if numerical and any(any(column) for column in numerical[number]):
                     raise GradcheckError(
-                        f"Numerical gradient for function expected to be zero: output {number} does "
-                        f"not require grad, but it changes with input {place}"
+                        f"Numerical gradient for function expected to be zero: output {number} "
+                        f"does not require grad, but it changes with input {place}"
                     )
             continue
         rows = _analytical(output, tensors, check_dtypes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft import _core
 from weft._tensor import Tensor
@@ -112,7 +112,7 @@ def print_graph(
         from rich.text import Text  # noqa: PLC0415
     except ImportError:
         text = graph_text(tensor, names=names, max_nodes=max_nodes, max_elements=max_elements)
-        print(text)  # noqa: T201 - what the function is for
+        print(text)
         return
     console = Console(soft_wrap=True, highlight=False)
     for line in _lines(tensor, names or {}, max_nodes, max_elements):
@@ -135,7 +135,9 @@ def _lines(
     tensor: Tensor, names: Mapping[str, Tensor], max_nodes: int, max_elements: int
 ) -> Iterator[_Line]:
     if not tensor.requires_grad:
-        facts = f"{tuple(tensor.shape)} {tensor.dtype.name}, value {_number_text(tensor, max_elements)}"
+        facts = (
+            f"{tuple(tensor.shape)} {tensor.dtype.name}, value {_number_text(tensor, max_elements)}"
+        )
         yield _Line("", "a tensor without a graph", facts, "", "")
         return
     known = _known(tensor, names)
@@ -167,10 +169,12 @@ def _known(
 ) -> dict[tuple[Node, int], tuple[str, Tensor | None]]:
     """Return names and tensors by the place in the graph that they stand for."""
     known: dict[tuple[Node, int], tuple[str, Tensor | None]] = {}
-    known[tuple(get_gradient_edge(tensor))] = ("", tensor)
+    root = get_gradient_edge(tensor)
+    known[root.node, root.output_nr] = ("", tensor)
     for name, named in names.items():
         if named.requires_grad:
-            known[tuple(get_gradient_edge(named))] = (_title(name, named), named)
+            edge = get_gradient_edge(named)
+            known[edge.node, edge.output_nr] = (_title(name, named), named)
     return known
 
 
@@ -192,6 +196,8 @@ def _facts(node: Node, output: int, tensor: Tensor | None, max_elements: int) ->
         gradient = _item(node._gradients, output)
     if value is not None:
         shape, kind = value.shape, value.dtype
+    elif node.name() == "AccumulateGrad":
+        return "a leaf that is gone"
     else:
         shape, kind = node._outputs[output]
     facts = f"{tuple(shape)} {kind.name}"
@@ -218,7 +224,7 @@ def _number_text(tensor: Tensor, max_elements: int) -> str:
 def _nested_text(data: Any) -> str:
     # Six elements at most, so this cannot go deep but for dimensions of size 1.
     if isinstance(data, list):
-        return "[" + ", ".join(_nested_text(item) for item in data) + "]"  # pyright: ignore
+        return "[" + ", ".join(_nested_text(item) for item in cast("list[Any]", data)) + "]"
     return f"{data:.4g}" if isinstance(data, float) else str(data)
 
 

@@ -302,8 +302,8 @@ min mode msort nanmean nonzero norm positive quantile ravel repeat_interleave sc
 split std sub tensor_split topk trace unique unique_consecutive var vdot vsplit
 """.split()
 
-METHODS: dict[str, Any] = {name: OVERLOADS[name] for name in _METHOD_NAMES}
-METHODS |= {
+METHODS: dict[str, Any] = {
+    **{name: OVERLOADS[name] for name in _METHOD_NAMES},
     "add_": add_,
     "div_": div_,
     "expand_as": expand_as,

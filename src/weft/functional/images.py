@@ -132,6 +132,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return mixed.reshape(*batch, channels * factor**2, height // factor, width // factor)
 
 
+def _each(value: Any, count: int) -> list[Any]:
+    """Repeat a number for every dimension; leave sequences as they are."""
+    return list(value) if hasattr(value, "__iter__") else [value] * count
+
+
 _LINEAR = {"linear": 1, "bilinear": 2}
 
 
@@ -167,12 +172,11 @@ def interpolate(
             "interpolate(): exactly one of size and scale_factor must be given."
         )
     if size is None:
-        several = isinstance(scale_factor, list | tuple)
-        scales = [float(s) for s in scale_factor] if several else [float(scale_factor)] * count
+        scales = [float(scale) for scale in _each(scale_factor, count)]
         sizes = [int(length * s) for length, s in zip(input.shape[2:], scales, strict=True)]
         steps = [1 / s for s in scales]
     else:
-        sizes = list(size) if isinstance(size, list | tuple) else [int(size)] * count
+        sizes = [int(length) for length in _each(size, count)]
         steps = [length / new for length, new in zip(input.shape[2:], sizes, strict=True)]
     for i, (new, step) in enumerate(zip(sizes, steps, strict=True)):
         if mode in _LINEAR:

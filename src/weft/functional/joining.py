@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise, product
-from typing import Any, cast
+from typing import Any
 
 from weft import _core
 from weft._core import Tensor
@@ -16,7 +16,7 @@ ops = _core.ops
 def _listed(tensors: Any) -> list[Tensor]:
     """Take tensors as separate arguments or as one list."""
     if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
-        tensors = cast("Any", tensors[0])
+        tensors = tensors[0]
     return list(tensors)
 
 

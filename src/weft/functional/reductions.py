@@ -220,7 +220,6 @@ def quantile(
     shares = [float(q)] if single else [float(share) for share in q.tolist()]
     if any(not 0.0 <= share <= 1.0 for share in shares):
         raise _core.ArgumentError(f"quantile(): q must be between 0 and 1; q is {shares}.")
-    whole, rank = dim is None, input.ndim
     flat = input.reshape(-1) if dim is None else ops.movedim(input, dim, -1)
     ordered = ops.sort(flat, -1)[0]
     results: list[Tensor] = []
@@ -237,6 +236,8 @@ def quantile(
         lower, upper = ops.select(ordered, -1, low), ops.select(ordered, -1, high)
         results.append(ops.lerp(lower, upper, weights[interpolation]))
     if keepdim:
-        shape = (1,) * rank if whole else None
-        results = [r.reshape(shape) if shape is not None else r.unsqueeze(dim) for r in results]
+        if dim is None:
+            results = [result.reshape((1,) * input.ndim) for result in results]
+        else:
+            results = [result.unsqueeze(dim) for result in results]
     return results[0] if single else ops.stack(results, 0)

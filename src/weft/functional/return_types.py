@@ -12,7 +12,8 @@ def _represent(self: Any) -> str:
 
 
 def _made(name: str, *fields: str) -> Any:
-    kind = namedtuple(name, fields)  # noqa: PYI024 (its name comes from a variable)
+    # A class statement cannot take its name from a variable.
+    kind: Any = namedtuple(name, fields)  # noqa: PYI024 # pyright: ignore[reportUntypedNamedTuple]
     kind.__repr__ = _represent
     kind.__doc__ = f"What `{name}` returns: {' and '.join(fields)}."
     kind.__module__ = __name__

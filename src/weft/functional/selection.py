@@ -17,7 +17,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
     With the condition alone, return the indices where it holds, one tensor a dimension.
     """
-    if input is None and other is None:
+    if input is None or other is None:
+        if input is not None or other is not None:
+            raise TypeError("where(): input and other must be given together, or neither of them.")
         return nonzero(condition, as_tuple=True)
     return ops.where(condition, input, other)
 

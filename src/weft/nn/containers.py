@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any, Self, cast, overload
 
 from weft._core import Tensor
-from weft.nn.module import Module, _block, _indented
+from weft.nn.module import Module, block, indented
 from weft.nn.parameter import Parameter
 
 
@@ -162,13 +162,13 @@ class ModuleList(_Numbered):
         for end in range(1, len(texts) + 1):
             if end < len(texts) and texts[end] == texts[start]:
                 continue
-            text = _indented(texts[start])
+            text = indented(texts[start])
             if end - start > 1:
                 lines.append(f"({start}-{end - 1}): {end - start} x {text}")
             else:
                 lines.append(f"({start}): {text}")
             start = end
-        return _block(self._get_name(), lines)
+        return block(self._get_name(), lines)
 
 
 class ModuleDict(Module):

@@ -46,10 +46,8 @@ tanh, sigmoid = ops.tanh, ops.sigmoid
 logsigmoid, softsign, tanhshrink = ops.logsigmoid, ops.softsign, ops.tanhshrink
 hardshrink, softshrink, softplus = ops.hardshrink, ops.softshrink, ops.softplus
 gelu, glu = ops.gelu, ops.glu
-layer_norm, group_norm, rms_norm, cross_entropy, nll_loss = (  # TEMPORARY
-    getattr(ops, name, None)
-    for name in "layer_norm group_norm rms_norm cross_entropy nll_loss".split()
-)
+layer_norm, group_norm, rms_norm = ops.layer_norm, ops.group_norm, ops.rms_norm
+cross_entropy, nll_loss = ops.cross_entropy, ops.nll_loss
 pad = ops.pad
 relu_, selu_, elu_, celu_ = ops.relu_, ops.selu_, ops.elu_, ops.celu_
 leaky_relu_, hardtanh_, threshold_ = ops.leaky_relu_, ops.hardtanh_, ops.threshold_

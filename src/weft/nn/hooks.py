@@ -83,16 +83,17 @@ def _before(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: Any) -> tu
         if hook.with_kwargs:
             changed = hook.function(module, args, kwargs)
             if changed is not None:
-                if not isinstance(changed, tuple) or len(cast("tuple[Any, ...]", changed)) != 2:
+                try:
+                    args, kwargs = changed
+                except (TypeError, ValueError):
                     raise RuntimeError(
-                        "A forward pre-hook with kwargs must return None or a tuple "
+                        "A forward pre-hook with kwargs must return None or a pair "
                         f"(args, kwargs), not {changed!r}."
-                    )
-                args, kwargs = changed
+                    ) from None
         else:
             changed = hook.function(module, args)
             if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
+                args = _as_tuple(changed)
     return args, kwargs
 
 

@@ -660,11 +660,11 @@ class Module:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
         children = [
-            f"({name}): {_indented(repr(self.__dict__[name]))}" for name in self._module_names
+            f"({name}): {indented(repr(self.__dict__[name]))}" for name in self._module_names
         ]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
-        return _block(self._get_name(), lines + children)
+        return block(self._get_name(), lines + children)
 
 
 class _Problems(NamedTuple):
@@ -678,12 +678,12 @@ def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
     """Indent all lines but the first."""
     return text.replace("\n", "\n  ")
 
 
-def _block(name: str, lines: list[str]) -> str:
+def block(name: str, lines: list[str]) -> str:
     """Write a name with lines in parentheses below it."""
     return f"{name}(\n  " + "\n  ".join(lines) + "\n)" if lines else f"{name}()"
 

@@ -1,7 +1,7 @@
 """Recurrent cells, and the layers that run them over sequences.
 
 A layer multiplies all steps by the input weights in one product; only the hidden part runs step by
-step.
+step (see scan.py).
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
+from weft.nn.scan import GRUScan, LSTMScan, gru_plain, lstm_plain
 
 ops = _core.ops
+
+
+def _sum(bias_ih: Any, bias_hh: Any) -> Any:
+    # Added first: the two biases then share one sum over the batch in backward.
+    return None if bias_ih is None else bias_ih + bias_hh
 
 
 class _Recurrent(Module):
@@ -96,8 +102,8 @@ class RNNCell(_Cell):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next hidden state."""
         hidden = self._start(input) if hx is None else hx
-        gates = ops.linear(input, self.weight_ih, self.bias_ih) + ops.linear(
-            hidden, self.weight_hh, self.bias_hh
+        gates = ops.linear(input, self.weight_ih, _sum(self.bias_ih, self.bias_hh)) + ops.linear(
+            hidden, self.weight_hh
         )
         return ops.tanh(gates) if self.nonlinearity == "tanh" else ops.relu(gates)
 
@@ -135,8 +141,8 @@ class LSTMCell(_Cell):
             hidden = memory = self._start(input)
         else:
             hidden, memory = hx
-        gates = ops.linear(input, self.weight_ih, self.bias_ih) + ops.linear(
-            hidden, self.weight_hh, self.bias_hh
+        gates = ops.linear(input, self.weight_ih, _sum(self.bias_ih, self.bias_hh)) + ops.linear(
+            hidden, self.weight_hh
         )
         return ops.lstm_gates(gates, memory)
 
@@ -245,8 +251,12 @@ class _Layer(_Recurrent):
         memory: Tensor | None,
         weights: list[Any],
         reverse: bool,
-    ) -> tuple[list[Tensor], Tensor | None]:
-        """Run one layer in one direction; return its hidden states and its last memory."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """Run one layer in one direction.
+
+        Returns the hidden states (steps, batch, size) in the order they were run, and the last
+        memory if there is one.
+        """
         raise NotImplementedError
 
     def _run(
@@ -290,10 +300,10 @@ class _Layer(_Recurrent):
                     self.all_weights[place],
                     direction == 1,
                 )
-                last_hidden.append(states[-1])
+                last_hidden.append(ops.select(states, 0, -1))
                 if final is not None:
                     last_memory.append(final)
-                outputs.append(ops.stack(states[::-1] if direction else states, 0))
+                outputs.append(ops.flip(states, 0) if direction else states)
                 place += 1
             input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
 
@@ -346,15 +356,9 @@ def _split(weights: list[Any]) -> tuple[Any, Any, Any, Any]:
     return weights[0], weights[1], weights[2], weights[3]
 
 
-def _step_gates(sequence: Tensor, weights: list[Any], reverse: bool) -> tuple[Any, Any]:
-    """Multiply all steps by the input weights at once, all biases added.
-
-    Returns one tensor a step, in the order they are run, and the hidden weight to multiply by.
-    """
-    weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
-    bias = None if bias_ih is None else bias_ih + bias_hh
-    gates = ops.linear(sequence, weight_ih, bias).unbind(0)
-    return (gates[::-1] if reverse else gates), weight_hh.t()
+def _input_gates(sequence: Tensor, weight: Tensor, bias: Tensor | None, reverse: bool) -> Tensor:
+    """Multiply all steps by the input weight at once, in the order they are run."""
+    return ops.linear(ops.flip(sequence, 0) if reverse else sequence, weight, bias)
 
 
 class RNN(_Layer):
@@ -413,14 +417,15 @@ class RNN(_Layer):
         memory: Tensor | None,
         weights: list[Any],
         reverse: bool,
-    ) -> tuple[list[Tensor], Tensor | None]:
-        gates, weight = _step_gates(sequence, weights, reverse)
+    ) -> tuple[Tensor, Tensor | None]:
+        weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
+        bias = _sum(bias_ih, bias_hh)
         bend = ops.tanh if self.nonlinearity == "tanh" else ops.relu
         states: list[Tensor] = []
-        for step in gates:
-            hidden = bend(ops.addmm(step, hidden, weight))
+        for step in ops.unbind(_input_gates(sequence, weight_ih, bias, reverse), 0):
+            hidden = bend(step + ops.linear(hidden, weight_hh))
             states.append(hidden)
-        return states, memory
+        return ops.stack(states, 0), memory
 
 
 class LSTM(_Layer):
@@ -464,14 +469,12 @@ class LSTM(_Layer):
         memory: Tensor | None,
         weights: list[Any],
         reverse: bool,
-    ) -> tuple[list[Tensor], Tensor | None]:
-        gates, weight = _step_gates(sequence, weights, reverse)
-        addmm, lstm_gates = ops.addmm, ops.lstm_gates
-        states: list[Tensor] = []
-        for step in gates:
-            hidden, memory = lstm_gates(addmm(step, hidden, weight), memory)
-            states.append(hidden)
-        return states, memory
+    ) -> tuple[Tensor, Tensor | None]:
+        weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
+        bias = _sum(bias_ih, bias_hh)
+        gates = _input_gates(sequence, weight_ih, bias, reverse)
+        run = LSTMScan.apply if _core.is_grad_enabled() else lstm_plain
+        return run(gates, hidden, memory, weight_hh)
 
 
 class GRU(_Layer):
@@ -491,12 +494,8 @@ class GRU(_Layer):
         memory: Tensor | None,
         weights: list[Any],
         reverse: bool,
-    ) -> tuple[list[Tensor], Tensor | None]:
+    ) -> tuple[Tensor, Tensor | None]:
         weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
-        gates = ops.linear(sequence, weight_ih, bias_ih).unbind(0)
-        linear, gru_gates = ops.linear, ops.gru_gates
-        states: list[Tensor] = []
-        for step in gates[::-1] if reverse else gates:
-            hidden = gru_gates(step, linear(hidden, weight_hh, bias_hh), hidden)
-            states.append(hidden)
-        return states, memory
+        gates = _input_gates(sequence, weight_ih, bias_ih, reverse)
+        run = GRUScan.apply if _core.is_grad_enabled() else gru_plain
+        return run(gates, hidden, weight_hh, bias_hh), memory

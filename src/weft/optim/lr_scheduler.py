@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft.optim.optimizer import Group, Optimizer
 
@@ -24,7 +24,7 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
+        if not isinstance(cast("object", optimizer), Optimizer):
             raise TypeError(
                 f"{type(self).__name__}(): optimizer must be an Optimizer, not a "
                 f"{type(optimizer).__name__}."

@@ -111,8 +111,8 @@ class _Frame:
             raise CheckpointError(
                 self.complaint(
                     f"saved a tensor of shape {tuple(tensor.shape)} and dtype {tensor.dtype} where "
-                    f"it first saved one of shape {tuple(holder.shape)} and dtype {holder.dtype}, at "
-                    f"{file}:{line}"
+                    f"it first saved one of shape {tuple(holder.shape)} and dtype {holder.dtype}, "
+                    f"at {file}:{line}"
                 )
             )
         holder.tensor = tensor
@@ -120,9 +120,9 @@ class _Frame:
     def complaint(self, what: str) -> str:
         file, line, _ = _core.resolve_position(self.position)
         return (
-            f"checkpoint: when it ran again for backward, the function checkpointed at {file}:{line} "
-            f"{what}. It must do the same both times: what it decides may depend on its arguments "
-            "and on Weft's random numbers, not on anything that changes in between."
+            "checkpoint: when it ran again for backward, the function checkpointed at "
+            f"{file}:{line} {what}. It must do the same both times: what it decides may depend on "
+            "its arguments and on Weft's random numbers, not on anything that changes in between."
         )
 
 
@@ -231,7 +231,7 @@ def _unpack(holder: _Holder) -> Tensor:
 def checkpoint_sequential(
     functions: Iterable[Callable[[Any], Any]],
     segments: int,
-    input: Any,  # noqa: A002 - PyTorch's name
+    input: Any,
     use_reentrant: bool | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -249,7 +249,9 @@ def checkpoint_sequential(
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
-        raise ValueError(f"checkpoint_sequential: unexpected keyword arguments: {', '.join(kwargs)}")
+        raise ValueError(
+            f"checkpoint_sequential: unexpected keyword arguments: {', '.join(kwargs)}"
+        )
     steps = list(functions)
     if segments < 1:
         raise ValueError(f"checkpoint_sequential: segments must be at least 1, not {segments}")

@@ -18,9 +18,9 @@
 
 namespace weft::kernels::WEFT_ISA {
 
-// --- the integer lane -----------------------------------------------------------------------------
-// A 64-bit integer whose arithmetic is defined for all operands: it wraps, and dividing by zero
-// gives zero.
+// --- the integer lane
+// ----------------------------------------------------------------------------- A 64-bit integer
+// whose arithmetic is defined for all operands: it wraps, and dividing by zero gives zero.
 struct Int {
   int64_t value;
 
@@ -67,9 +67,7 @@ inline Int floor_divide(Int x, Int y) {
 inline Int shift_left(Int x, Int n) {
   return bits_of(n) < 64 ? wrapped(bits_of(x) << (bits_of(n) & 63)) : Int(0);
 }
-inline Int shift_right(Int x, Int n) {
-  return x.value >> (bits_of(n) < 64 ? n.value : 63);
-}
+inline Int shift_right(Int x, Int n) { return x.value >> (bits_of(n) < 64 ? n.value : 63); }
 inline Int pow(Int x, Int n) {
   if (n.value < 0) return x.value == 1 ? 1 : x.value == -1 ? (n.value & 1 ? -1 : 1) : 0;
   Int result = 1;
@@ -100,7 +98,8 @@ inline bool isnan(Int) { return false; }
 inline bool isinf(Int) { return false; }
 inline bool signbit(Int x) { return x.value < 0; }
 
-// --- what all lanes share -------------------------------------------------------------------------
+// --- what all lanes share
+// -------------------------------------------------------------------------
 
 inline bool isnan(float x) { return x != x; }
 inline bool isnan(double x) { return x != x; }
@@ -202,7 +201,8 @@ T floor_divide_of(T x, T y) {
 inline float floor_divide(float x, float y) { return floor_divide_of(x, y); }
 inline double floor_divide(double x, double y) { return floor_divide_of(x, y); }
 
-// --- float32 --------------------------------------------------------------------------------------
+// --- float32
+// --------------------------------------------------------------------------------------
 
 inline constexpr float infinity32 = std::numeric_limits<float>::infinity();
 inline constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
@@ -323,9 +323,9 @@ inline Split split_float(float x) {
 }
 // ln(1 + f) - f for |f| <= 1/3.
 inline float log1p_rest(float f) {
-  const float p = polynomial(f, 0x1.555558p-2f, -0x1.ffff0ep-3f, 0x1.9995fap-3f, -0x1.559948p-3f,
-                             0x1.251ff2p-3f, -0x1.f382d8p-4f, 0x1.b4be78p-4f, -0x1.0720d4p-3f,
-                             0x1.f9f364p-4f);
+  const float p =
+      polynomial(f, 0x1.555558p-2f, -0x1.ffff0ep-3f, 0x1.9995fap-3f, -0x1.559948p-3f,
+                 0x1.251ff2p-3f, -0x1.f382d8p-4f, 0x1.b4be78p-4f, -0x1.0720d4p-3f, 0x1.f9f364p-4f);
   const float square = f * f;
   return multiply_add(square * f, p, -0.5f * square);
 }
@@ -444,7 +444,8 @@ inline float minus_half_pis(float x, float n) {
   return r - n * 0x1.68c234p-39f;
 }
 #endif
-// sin(x + quarters * pi / 2): x is brought to |r| <= pi / 4, then it is the sine or the cosine of r.
+// sin(x + quarters * pi / 2): x is brought to |r| <= pi / 4, then it is the sine or the cosine of
+// r.
 inline float sin_shifted(float x, uint32_t quarters) {
   const float shifted = multiply_add(x, 0x1.45f306p-1f, rounder);
   const float r = minus_half_pis(x, shifted - rounder);
@@ -517,8 +518,8 @@ inline float acos(float x) {
   return far ? outer : inner;
 }
 
-// e^(-x^2 / 2) as (1 + rest) * 2^n, and n << 23. The product n ln 2 is taken as n * fl(ln 2): what is
-// missing is a smooth function of x, which the quotients below contain. x is in [0, 15].
+// e^(-x^2 / 2) as (1 + rest) * 2^n, and n << 23. The product n ln 2 is taken as n * fl(ln 2): what
+// is missing is a smooth function of x, which the quotients below contain. x is in [0, 15].
 struct Bell {
   float rest;
   uint32_t shift;
@@ -545,8 +546,8 @@ template <class T>
 T tail_quotient(T x) {
   return polynomial(x, T(0x1p-1), T(0x1.c2928ep-2), T(0x1.79cf92p-3), T(0x1.503e82p-5),
                     T(0x1.11ad4cp-8)) /
-         polynomial(x, T(1), T(0x1.ad8b7ap+0), T(0x1.352db6p+0), T(0x1.e41832p-2),
-                    T(0x1.a57138p-4), T(0x1.570014p-7));
+         polynomial(x, T(1), T(0x1.ad8b7ap+0), T(0x1.352db6p+0), T(0x1.e41832p-2), T(0x1.a57138p-4),
+                    T(0x1.570014p-7));
 }
 inline float with_exponent(float x, uint32_t added) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(x) + added);
@@ -572,10 +573,10 @@ inline float gelu_slope(float x) {
 inline float erfc(float x) {
   const float a = abs(x) > 10.5f ? 10.5f : abs(x);
   const double wide = a;
-  const double over = polynomial(wide, 1.0, 0x1.3ecd16p+0, 0x1.7a3a66p-1, 0x1.dc5206p-3,
-                                 0x1.125a44p-5);
-  const double under = polynomial(wide, 1.0, 0x1.2fd54cp+1, 0x1.35650cp+1, 0x1.56b23ep+0,
-                                  0x1.a6267p-2, 0x1.e646p-5);
+  const double over =
+      polynomial(wide, 1.0, 0x1.3ecd16p+0, 0x1.7a3a66p-1, 0x1.dc5206p-3, 0x1.125a44p-5);
+  const double under =
+      polynomial(wide, 1.0, 0x1.2fd54cp+1, 0x1.35650cp+1, 0x1.56b23ep+0, 0x1.a6267p-2, 0x1.e646p-5);
   // The quotient expects e^(-x^2) as `bell` gives it.
   const float square = a * a;
   const float shifted = multiply_add(square, -log2_of_e, rounder);
@@ -622,7 +623,8 @@ inline double exp2_wide(double x) {
   const double r = (x - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;
   const double p = polynomial(r, 1.0, 1.0, 0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
                               1.0 / 40320, 1.0 / 362880);
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(p) + (std::bit_cast<uint64_t>(shifted) << 52));
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(p) +
+                               (std::bit_cast<uint64_t>(shifted) << 52));
 }
 inline float pow(float x, float y) {
 #if defined(__x86_64__) && !defined(__AVX2__)
@@ -646,7 +648,8 @@ inline float pow(float x, float y) {
 }
 inline float hypot(float x, float y) { return std::hypot(x, y); }
 
-// --- float64 --------------------------------------------------------------------------------------
+// --- float64
+// --------------------------------------------------------------------------------------
 
 inline double exp(double x) { return std::exp(x); }
 inline double exp2(double x) { return std::exp2(x); }
@@ -677,17 +680,16 @@ inline double sigmoid(double x) {
   return (x < 0 ? e : isnan(x) ? x : 1.0) / (1 + e);
 }
 inline double silu(double x) { return x * sigmoid(x); }
-inline double softplus(double x) {
-  return (x > 0 || isnan(x) ? x : 0.0) + log1p(exp(-abs(x)));
-}
+inline double softplus(double x) { return (x > 0 || isnan(x) ? x : 0.0) + log1p(exp(-abs(x))); }
 inline double logsigmoid(double x) { return -softplus(-x); }
 inline double gelu_slope(double x) {
   return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1) + x * exp(-0.5 * x * x) * 0x1.9884533d43651p-2;
 }
 inline double gelu(double x) { return 0.5 * x * erfc(-x * 0x1.6a09e667f3bcdp-1); }
 inline double erfinv(double x) {
-  if (abs(x) >= 1 || isnan(x)) return abs(x) == 1 ? x * std::numeric_limits<double>::infinity()
-                                                  : std::numeric_limits<double>::quiet_NaN();
+  if (abs(x) >= 1 || isnan(x))
+    return abs(x) == 1 ? x * std::numeric_limits<double>::infinity()
+                       : std::numeric_limits<double>::quiet_NaN();
   double y = erfinv(static_cast<float>(x));
   if (isinf(y)) y = copysign(sqrt(-log1p(-abs(x))), x);  // rounding to float32 reached 1
   for (int step = 0; step < 4; ++step) {
@@ -708,7 +710,8 @@ T tanh_softplus(T x) {
   return p / (p + T(2));
 }
 
-// --- functions without SIMD code of their own -----------------------------------------------------
+// --- functions without SIMD code of their own
+// -----------------------------------------------------
 
 inline double lgamma(double x) {
   // lgamma_r: std::lgamma writes a global.
@@ -733,8 +736,9 @@ inline double digamma(double x) {
   for (; x < 10; x += 1) result -= 1 / x;
   const double z = 1 / (x * x);
   const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 -
-      z * (691.0 / 32760 - z / 12))))));
+      z * (1.0 / 12 - z * (1.0 / 120 -
+                           z * (1.0 / 252 -
+                                z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return result + log(x) - 0.5 / x - series;
 }
 inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
@@ -748,8 +752,9 @@ inline double zeta(double s, double x) {
     sum += pow(x, -s);
   }
   // Bernoulli's numbers B(2j) / (2j)!
-  constexpr double terms[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600,
-                              1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600};
+  constexpr double terms[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
+                              -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
+                              1.0 / 74724249600};
   const double power = pow(x, -s);
   sum += x * power / (s - 1) + 0.5 * power;
   double factor = s * power / x;
@@ -770,7 +775,8 @@ inline float polygamma(float n, float x) {
   return static_cast<float>(polygamma(static_cast<double>(n), static_cast<double>(x)));
 }
 
-// --- periodic functions of large arguments --------------------------------------------------------
+// --- periodic functions of large arguments
+// --------------------------------------------------------
 
 // Stands for a float in formulas with sin, cos or tan when a block has arguments beyond
 // periodic_limit: only those elements go to the C library.
@@ -779,8 +785,14 @@ struct Periodic {
   explicit Periodic(float v) : value(v) {}
   operator float() const { return value; }
 };
-inline float sin(Periodic x) { return abs(x.value) > periodic_limit ? std::sin(x.value) : sin(x.value); }
-inline float cos(Periodic x) { return abs(x.value) > periodic_limit ? std::cos(x.value) : cos(x.value); }
-inline float tan(Periodic x) { return abs(x.value) > periodic_limit ? std::tan(x.value) : tan(x.value); }
+inline float sin(Periodic x) {
+  return abs(x.value) > periodic_limit ? std::sin(x.value) : sin(x.value);
+}
+inline float cos(Periodic x) {
+  return abs(x.value) > periodic_limit ? std::cos(x.value) : cos(x.value);
+}
+inline float tan(Periodic x) {
+  return abs(x.value) > periodic_limit ? std::tan(x.value) : tan(x.value);
+}
 
 }  // namespace weft::kernels::WEFT_ISA

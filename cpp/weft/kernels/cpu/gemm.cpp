@@ -91,11 +91,12 @@ void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int6
            static_cast<T*>(c), static_cast<int>(ldc));
 }
 
-// Few rows and small products are ours; so is what does not fit BLAS's 32-bit integers. Without a
-// transposed b our loops keep up with BLAS for longer.
+// Only large products: our own loops keep up with BLAS for long, and are faster with few rows. What
+// does not fit BLAS's 32-bit integers is ours too.
 bool is_for_blas(Lane lane, const GemmShape& s, int64_t lda, int64_t ldb, int64_t ldc) {
   constexpr int64_t largest = (int64_t{1} << 31) - 1;
-  return lane != Lane::i64 && s.m > (s.transpose_b ? 64 : 256) && s.n > 16 && s.k > 16 &&
+  return lane != Lane::i64 && s.m > 256 && s.n > 64 && s.k > 64 &&
+         static_cast<double>(s.m) * s.n * s.k > 1 << 27 &&
          std::max({s.m, s.n, s.k, lda, ldb, ldc}) <= largest && blas().f32 != nullptr;
 }
 

@@ -161,7 +161,7 @@ inline Vector<T> sum_each(Vector<T>* vectors) {
 // Dot products of `rows` rows of a with dots / rows rows of b. When not `full`, rows past the end
 // repeat the last one and their results are dropped.
 template <class T, int rows, bool full>
-void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
+[[gnu::always_inline]] inline void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
               int64_t columns_left, T* c, int64_t ldc, bool accumulate) {
   constexpr int columns = dots / rows;
   const auto a_row = [&](int64_t r) { return a + (full ? r : std::min(r, rows_left - 1)) * lda; };
@@ -206,10 +206,12 @@ template <class T, int rows>
 void dot_row_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
                   int64_t n, T* c, int64_t ldc, bool accumulate) {
   constexpr int columns = dots / rows;
-  for (int64_t j = 0; j < n; j += columns) {
-    auto* const dot = rows_left >= rows && n - j >= columns ? dot_tile<T, rows, true>
-                                                            : dot_tile<T, rows, false>;
-    dot(k, a, lda, rows_left, b + j * ldb, ldb, n - j, c + j, ldc, accumulate);
+  int64_t j = 0;
+  for (; rows_left >= rows && j + columns <= n; j += columns) {
+    dot_tile<T, rows, true>(k, a, lda, rows, b + j * ldb, ldb, columns, c + j, ldc, accumulate);
+  }
+  for (; j < n; j += columns) {
+    dot_tile<T, rows, false>(k, a, lda, rows_left, b + j * ldb, ldb, n - j, c + j, ldc, accumulate);
   }
 }
 

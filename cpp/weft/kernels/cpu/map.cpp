@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "weft/base/blocking.h"
 #include "weft/base/small_vector.h"
@@ -18,7 +19,7 @@ using tensor::item_size;
 using tensor::lane_of;
 using tensor::lane_size;
 
-constexpr int64_t tile_count = 2048;
+constexpr int64_t tile_count = 1024;
 // Below this many elements threads cost more than they save.
 constexpr int64_t parallel_count = int64_t{1} << 17;
 constexpr int64_t parallel_grain = int64_t{1} << 15;
@@ -43,10 +44,12 @@ constexpr int64_t tile_bytes(Lane lane, int64_t count) {
   return ((count + 15) & ~int64_t{15}) * lane_size(lane);
 }
 
-// --- strided walks --------------------------------------------------------------------------------
+// --- strided walks
+// --------------------------------------------------------------------------------
 
-// How the elements of an operand lie, seen in the order of the walk.
-enum class Layout : uint8_t { dense, scalar, strided };
+// How the elements of an operand lie, seen in the order of the walk: in a row, all at one place,
+// the same short row again and again, or some other way.
+enum class Layout : uint8_t { dense, scalar, periodic, strided };
 
 Layout layout_of(const Array& array) {
   bool dense = true, scalar = true;
@@ -98,6 +101,14 @@ class Walk {
     return result + index * stride(0, operand);
   }
 
+  // Whether the operand is its first row again and again.
+  bool is_periodic(size_t operand) const {
+    for (int dim = 0; dim + 1 < rank(); ++dim) {
+      if (stride(dim, operand) != 0) return false;
+    }
+    return true;
+  }
+
   // Calls body(offset, position, count) for the pieces of rows in [begin, begin + count).
   template <class Body>
   void pieces(int64_t begin, int64_t count, size_t operand, Body&& body) const {
@@ -123,7 +134,8 @@ class Walk {
   base::SmallVector<int64_t, 24> strides_;  // by dimension, then operand
 };
 
-// --- programs -------------------------------------------------------------------------------------
+// --- programs
+// -------------------------------------------------------------------------------------
 
 struct Operand {
   char* data;
@@ -132,6 +144,58 @@ struct Operand {
   bool direct;       // dense and of the lane's type: the block loops take its memory as it is
   bool direct_rows;  // the same, row by row
 };
+
+// Whether each step along the last dimension is far while another dimension's elements are
+// adjacent: such operands are brought into order by blocks before a large walk.
+bool is_transposed(const Array& array) {
+  if (array.rank() < 2 || array.sizes[array.rank() - 1] == 1) return false;
+  if (array.strides[array.rank() - 1] <= 1) return false;
+  for (int64_t dim = 0; dim + 1 < array.rank(); ++dim) {
+    if (array.strides[dim] == 1 && array.sizes[dim] > 1) return true;
+  }
+  return false;
+}
+
+// Small work without any strided operand: one tile, nothing to plan. False: not such a case.
+bool run_small(const MapProgram& program, std::span<const Array> inputs,
+               std::span<const Array> outputs, int64_t count) {
+  constexpr int64_t most_bytes = 16384;
+  constexpr size_t most_slots = 64;
+  const Lane lane = program.lane;
+  const DType dtype = tensor::dtype_of(lane);
+  const int64_t tile = tile_bytes(lane, count);
+  const size_t slots = inputs.size() + program.steps.size();
+  if (slots > most_slots || tile * static_cast<int64_t>(slots) > most_bytes) return false;
+  alignas(64) char tiles[most_bytes];
+  char* slot[most_slots];
+  char* next = tiles;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Array& input = inputs[i];
+    const Layout layout = layout_of(input);
+    if (layout == Layout::strided) return false;
+    if (layout == Layout::dense && input.dtype == dtype) {
+      slot[i] = input.data();
+    } else {
+      slot[i] = std::exchange(next, next + tile);
+      const int64_t stride = layout == Layout::dense ? 1 : 0;
+      table.load[static_cast<int>(input.dtype)][static_cast<int>(lane)](slot[i], input.data(),
+                                                                        stride, count);
+    }
+  }
+  for (size_t s = 0; s < program.steps.size(); ++s) {
+    const MapStep& step = program.steps[s];
+    const void* in[4];
+    for (int k = 0; k < step.input_count; ++k) in[k] = slot[step.inputs[k]];
+    slot[inputs.size() + s] = std::exchange(next, next + tile);
+    table.blocks[step.formula][static_cast<int>(lane)](slot[inputs.size() + s], in, count);
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const char* from = slot[program.outputs[o]];
+    table.store[static_cast<int>(outputs[o].dtype)][static_cast<int>(lane)](from, outputs[o].data(),
+                                                                            1, count);
+  }
+  return true;
+}
 
 // One application of a program. Slots are pointers to tiles or straight into operands.
 class Application {
@@ -147,17 +211,21 @@ class Application {
       const Layout layout = layout_of(array);
       strided = strided || layout == Layout::strided;
       const bool same = array.dtype == tensor::dtype_of(lane);
-      operands_.push_back({array.data(), array.dtype, layout, same && layout == Layout::dense, false});
+      operands_.push_back(
+          {array.data(), array.dtype, layout, same && layout == Layout::dense, false});
     };
     for (const Array& array : inputs) add(array);
     for (const Array& array : outputs) add(array);
     count_ = outputs[0].count();
     if (strided) {
       walk_ = std::make_unique<Walk>(arrays);
-      if (walk_->row() >= long_row) {
-        for (size_t i = 0; i < operands_.size(); ++i) {
-          operands_[i].direct_rows = operands_[i].dtype == tensor::dtype_of(lane) &&
-                                     walk_->row_stride(i) == 1;
+      for (size_t i = 0; i < operands_.size(); ++i) {
+        Operand& operand = operands_[i];
+        if (walk_->row() >= long_row) {
+          operand.direct_rows =
+              operand.dtype == tensor::dtype_of(lane) && walk_->row_stride(i) == 1;
+        } else if (operand.layout == Layout::strided && walk_->is_periodic(i)) {
+          operand.layout = Layout::periodic;
         }
       }
     }
@@ -171,7 +239,8 @@ class Application {
     if (work < parallel_count) return run_range(0, count_);
     const int64_t grain =
         std::max<int64_t>(parallel_grain / static_cast<int64_t>(steps_.size()), tile_count);
-    base::parallel_for(count_, grain, [this](int64_t begin, int64_t end) { run_range(begin, end); });
+    base::parallel_for(count_, grain,
+                       [this](int64_t begin, int64_t end) { run_range(begin, end); });
   }
 
  private:
@@ -236,7 +305,10 @@ class Application {
   }
 
   void run_range(int64_t begin, int64_t end) const {
-    const int64_t tile = tile_bytes(lane_, std::min(tile_count, end - begin));
+    // Room for a periodic operand to begin anywhere in its period.
+    const int64_t longest = std::min(tile_count, end - begin);
+    const int64_t spread = longest + (walk_ ? std::min(walk_->row(), long_row) : 0);
+    const int64_t tile = tile_bytes(lane_, spread);
     const int64_t bytes = tile * tile_number_;
     alignas(64) char small[4096];
     thread_local std::unique_ptr<char[]> large;
@@ -247,23 +319,29 @@ class Application {
         large.reset(new char[bytes + 64]);
         large_bytes = bytes;
       }
-      tiles = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(large.get()) + 63) & ~uintptr_t{63});
+      tiles =
+          reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(large.get()) + 63) & ~uintptr_t{63});
     }
     base::SmallVector<char*, 24> slots(tiles_.size(), nullptr);
     for (size_t i = 0; i < tiles_.size(); ++i) {
       if (tiles_[i] != none) slots[i] = tiles + tiles_[i] * tile;
     }
-    // A scalar is spread once and stays.
+    // Scalars and short rows are spread once and stay.
+    base::SmallVector<char*, 12> periods(input_count_, nullptr);
     for (size_t i = 0; i < input_count_; ++i) {
       const Operand& operand = operands_[i];
-      if (operand.layout == Layout::scalar) {
-        load(operand)(slots[i], operand.data, 0, std::min(tile_count, end - begin));
-      }
+      if (operand.layout == Layout::scalar) load(operand)(slots[i], operand.data, 0, longest);
+      if (operand.layout != Layout::periodic) continue;
+      periods[i] = slots[i];
+      load_tile(operand, i, slots[i], 0, spread);
     }
     const bool by_rows = walk_ && walk_->row() >= long_row;
     for (int64_t at = begin; at < end;) {
       int64_t count = std::min(tile_count, end - at);
       if (by_rows) count = std::min(count, walk_->row() - at % walk_->row());
+      for (size_t i = 0; i < input_count_; ++i) {
+        if (periods[i]) slots[i] = periods[i] + at % walk_->row() * lane_size(lane_);
+      }
       run_tile(slots.data(), at, count);
       at += count;
     }
@@ -285,7 +363,7 @@ class Application {
   void run_tile(char** slots, int64_t at, int64_t count) const {
     for (size_t i = 0; i < input_count_; ++i) {
       const Operand& operand = operands_[i];
-      if (operand.layout == Layout::scalar) continue;
+      if (operand.layout == Layout::scalar || operand.layout == Layout::periodic) continue;
       if (can_be_direct(i)) {
         slots[i] = place(i, at);
       } else {
@@ -332,15 +410,16 @@ class Application {
   uint8_t input_count_;
   std::span<const MapStep> steps_;
   std::span<const uint8_t> results_;
-  base::SmallVector<Operand, 12> operands_;  // inputs, then outputs
-  std::unique_ptr<Walk> walk_;               // only when an operand is strided
+  base::SmallVector<Operand, 12> operands_;   // inputs, then outputs
+  std::unique_ptr<Walk> walk_;                // only when an operand is strided
   base::SmallVector<uint8_t, 24> tiles_;      // by slot
   base::SmallVector<uint8_t, 24> output_of_;  // by slot: the operand it is written to directly
   int64_t count_ = 0;
   uint8_t tile_number_ = 0;
 };
 
-// --- copies ---------------------------------------------------------------------------------------
+// --- copies
+// ---------------------------------------------------------------------------------------
 
 template <class T>
 void copy_rows(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
@@ -381,14 +460,14 @@ void copy_walk(const Walk& walk, T* to, const T* from, int64_t count) {
     const int64_t bands = (rows + 63) / 64;
     base::parallel_for(matrices * bands, std::max<int64_t>(parallel_grain / (64 * columns), 1),
                        [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        const int64_t row = b % bands * 64;
-        const int64_t first = b / bands * rows * columns + row * columns;
-        copy_transposed(to + walk.offset(first, 0), walk.stride(rank - 2, 0),
-                        from + walk.offset(first, 1), from_stride, std::min<int64_t>(64, rows - row),
-                        columns);
-      }
-    });
+                         for (int64_t b = begin; b < end; ++b) {
+                           const int64_t row = b % bands * 64;
+                           const int64_t first = b / bands * rows * columns + row * columns;
+                           copy_transposed(to + walk.offset(first, 0), walk.stride(rank - 2, 0),
+                                           from + walk.offset(first, 1), from_stride,
+                                           std::min<int64_t>(64, rows - row), columns);
+                         }
+                       });
     return;
   }
   const int64_t rows = count / walk.row();
@@ -401,12 +480,12 @@ void copy_walk(const Walk& walk, T* to, const T* from, int64_t count) {
   }
   base::parallel_for(rows, std::max<int64_t>(parallel_grain / walk.row(), 1),
                      [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t first = r * walk.row();
-      copy_rows(to + walk.offset(first, 0), to_stride, from + walk.offset(first, 1), from_stride,
-                walk.row());
-    }
-  });
+                       for (int64_t r = begin; r < end; ++r) {
+                         const int64_t first = r * walk.row();
+                         copy_rows(to + walk.offset(first, 0), to_stride,
+                                   from + walk.offset(first, 1), from_stride, walk.row());
+                       }
+                     });
 }
 
 void copy_same(const Walk& walk, int64_t item, char* to, const char* from, int64_t count) {
@@ -460,7 +539,8 @@ void fill_with(const Array& out, Lane lane, const void* value) {
   base::parallel_for(count, parallel_grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end;) {
       const int64_t piece = std::min({tile_count, end - at, walk.row() - at % walk.row()});
-      store(tile, out.data() + walk.offset(at, 0) * item_size(out.dtype), walk.row_stride(0), piece);
+      store(tile, out.data() + walk.offset(at, 0) * item_size(out.dtype), walk.row_stride(0),
+            piece);
       at += piece;
     }
   });
@@ -478,10 +558,30 @@ BlockFunction block_function(int formula, Lane lane) {
   return table.blocks[formula][static_cast<int>(lane)];
 }
 
+// Inputs that are better copied first.
+static std::span<const Array> in_order(std::span<const Array> inputs, int64_t count,
+                                       base::SmallVector<Array, 6>& copies) {
+  if (count < parallel_grain) return inputs;
+  if (std::none_of(inputs.begin(), inputs.end(), is_transposed)) return inputs;
+  for (const Array& input : inputs) {
+    copies.push_back(is_transposed(input) ? Array::allocate(input.sizes, input.dtype) : input);
+    if (copies.back().storage != input.storage) copy(input, copies.back());
+  }
+  return copies;
+}
+
 void run_map(const MapProgram& program, std::span<const Array> inputs,
              std::span<const Array> outputs) {
-  if (outputs.empty() || outputs[0].count() == 0) return;
-  Application(program.lane, program.input_count, program.steps, program.outputs, inputs, outputs)
+  if (outputs.empty()) return;
+  const int64_t count = outputs[0].count();
+  if (count == 0) return;
+  const bool dense = std::all_of(outputs.begin(), outputs.end(), [](const Array& output) {
+    return layout_of(output) == Layout::dense;
+  });
+  if (count <= tile_count && dense && run_small(program, inputs, outputs, count)) return;
+  base::SmallVector<Array, 6> copies;
+  Application(program.lane, program.input_count, program.steps, program.outputs,
+              in_order(inputs, count, copies), outputs)
       .run();
 }
 
@@ -490,18 +590,36 @@ void run_formula(int formula, Lane lane, std::span<const Array> inputs, const Ar
   if (count == 0) return;
   const DType dtype = tensor::dtype_of(lane);
   const BlockFunction block = block_function(formula, lane);
-  bool direct = output.dtype == dtype && layout_of(output) == Layout::dense;
-  const char* from[4];
-  for (size_t i = 0; i < inputs.size() && direct; ++i) {
-    direct = inputs[i].dtype == dtype && layout_of(inputs[i]) == Layout::dense;
-    from[i] = inputs[i].data();
+  // Operands in a row, of the lane's type, need no tiles; scalars need one each.
+  bool plain = output.dtype == dtype && layout_of(output) == Layout::dense;
+  bool scalar[4] = {};
+  int scalars = 0;
+  for (size_t i = 0; i < inputs.size() && plain; ++i) {
+    const Layout layout = layout_of(inputs[i]);
+    scalar[i] = layout == Layout::scalar || (count == 1 && inputs[i].dtype != dtype);
+    scalars += scalar[i];
+    plain = scalar[i] || (layout == Layout::dense && inputs[i].dtype == dtype);
   }
-  if (direct) {
-    char* to = output.data();
+  if (plain && scalars <= 2) {
     auto run = [&](int64_t begin, int64_t end) {
+      alignas(64) char tiles[2][tile_count * 8];
+      int used = 0;
       const void* at[4];
-      for (size_t i = 0; i < inputs.size(); ++i) at[i] = from[i] + begin * lane_size(lane);
-      block(to + begin * lane_size(lane), at, end - begin);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        at[i] = scalar[i] ? tiles[used++] : inputs[i].data() + begin * lane_size(lane);
+        if (!scalar[i]) continue;
+        table.load[static_cast<int>(inputs[i].dtype)][static_cast<int>(lane)](
+            tiles[used - 1], inputs[i].data(), 0, std::min(tile_count, end - begin));
+      }
+      char* to = output.data() + begin * lane_size(lane);
+      const int64_t step = scalars == 0 ? end - begin : tile_count;
+      for (int64_t done = begin; done < end; done += step) {
+        block(to, at, std::min(step, end - done));
+        to += step * lane_size(lane);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          if (!scalar[i]) at[i] = static_cast<const char*>(at[i]) + step * lane_size(lane);
+        }
+      }
     };
     if (count < parallel_count) return run(0, count);
     base::BlockingRegion region(true);
@@ -509,7 +627,10 @@ void run_formula(int formula, Lane lane, std::span<const Array> inputs, const Ar
   }
   MapStep step{static_cast<int16_t>(formula), {0, 1, 2, 3}, static_cast<uint8_t>(inputs.size())};
   const uint8_t result = step.input_count;
-  Application(lane, step.input_count, {&step, 1}, {&result, 1}, inputs, {&output, 1}).run();
+  base::SmallVector<Array, 6> copies;
+  Application(lane, step.input_count, {&step, 1}, {&result, 1}, in_order(inputs, count, copies),
+              {&output, 1})
+      .run();
 }
 
 void copy(const Array& in, const Array& out) {
@@ -543,8 +664,6 @@ void fill(const Array& out, double value) {
   fill_with(out, Lane::f64, &value);
 }
 
-void fill(const Array& out, int64_t value) {
-  fill_with(out, Lane::i64, &value);
-}
+void fill(const Array& out, int64_t value) { fill_with(out, Lane::i64, &value); }
 
 }  // namespace weft::kernels

@@ -22,9 +22,12 @@ namespace {
 using tensor::BFloat16;
 using tensor::Half;
 
-// --- formulas -------------------------------------------------------------------------------------
+// --- formulas
+// -------------------------------------------------------------------------------------
 
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 // Whether a formula's text calls this function.
 constexpr bool calls(std::string_view text, std::string_view function) {
@@ -35,39 +38,42 @@ constexpr bool calls(std::string_view text, std::string_view function) {
 }
 // Formulas that need another loop for large arguments.
 template <class F>
-constexpr bool periodic = calls(F::text, "sin(") || calls(F::text, "cos(") || calls(F::text, "tan(");
+constexpr bool periodic =
+    calls(F::text, "sin(") || calls(F::text, "cos(") || calls(F::text, "tan(");
 
-#define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...)  \
-  struct name##_formula {                                                      \
-    static constexpr auto domain = Domain::declared_domain;                    \
-    static constexpr int arity = count;                                        \
-    static constexpr std::string_view text = expression_text;                  \
-    template <class T>                                                         \
+#define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...) \
+  struct name##_formula {                                                     \
+    static constexpr auto domain = Domain::declared_domain;                   \
+    static constexpr int arity = count;                                       \
+    static constexpr std::string_view text = expression_text;                 \
+    template <class T>                                                        \
     static T apply(__VA_ARGS__)
-#define WEFT_FORMULA_1(name, domain, x, ...)                                   \
-  WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) {     \
-    return T(__VA_ARGS__);                                                     \
-  }                                                                            \
-  };
-#define WEFT_FORMULA_2(name, domain, x, y, ...)                                \
-  WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x,       \
-                    [[maybe_unused]] T y) {                                    \
-    return T(__VA_ARGS__);                                                     \
-  }                                                                            \
-  };
-#define WEFT_FORMULA_3(name, domain, x, y, z, ...)                             \
-  WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x,       \
-                    [[maybe_unused]] T y, [[maybe_unused]] T z) {              \
-    return T(__VA_ARGS__);                                                     \
-  }                                                                            \
-  };
-#define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                          \
-  WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x,       \
-                    [[maybe_unused]] T y, [[maybe_unused]] T z,                \
-                    [[maybe_unused]] T w) {                                    \
-    return T(__VA_ARGS__);                                                     \
-  }                                                                            \
-  };
+#define WEFT_FORMULA_1(name, domain, x, ...)                               \
+  WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) { \
+    return T(__VA_ARGS__);                                                 \
+  }                                                                        \
+  }                                                                        \
+  ;
+#define WEFT_FORMULA_2(name, domain, x, y, ...)                                                  \
+  WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y) { \
+    return T(__VA_ARGS__);                                                                       \
+  }                                                                                              \
+  }                                                                                              \
+  ;
+#define WEFT_FORMULA_3(name, domain, x, y, z, ...)                                             \
+  WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
+                    [[maybe_unused]] T z) {                                                    \
+    return T(__VA_ARGS__);                                                                     \
+  }                                                                                            \
+  }                                                                                            \
+  ;
+#define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                                          \
+  WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
+                    [[maybe_unused]] T z, [[maybe_unused]] T w) {                              \
+    return T(__VA_ARGS__);                                                                     \
+  }                                                                                            \
+  }                                                                                            \
+  ;
 
 enum class Domain { floats, numbers, integers };
 #include "formulas.inc"
@@ -95,10 +101,12 @@ template <class F, class T, class Compute, int Width, size_t... I>
                                                std::index_sequence<I...>) {
   const T* const from[] = {in[I]...};
   for (int64_t i = 0; i < count; i += Width) {
-#pragma GCC ivdep
+    // Through a register's worth of memory, because the output may be one of the inputs.
+    alignas(64) T result[Width];
     for (int j = 0; j < Width; ++j) {
-      out[i + j] = static_cast<T>(F::template apply<Compute>(Compute(from[I][i + j])...));
+      result[j] = static_cast<T>(F::template apply<Compute>(Compute(from[I][i + j])...));
     }
+    std::memcpy(out + i, result, sizeof result);
   }
 }
 
@@ -127,7 +135,8 @@ bool run_power(T* out, const T* const* in, int64_t count) {
   if (different != 0) return false;
   if (exponent == T(2)) return run_whole<square_formula, T, T, Width>(out, in, count, base), true;
   if (exponent == T(3)) return run_whole<cube_formula, T, T, Width>(out, in, count, base), true;
-  if (exponent == T(-1)) return run_whole<reciprocal_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(-1))
+    return run_whole<reciprocal_formula, T, T, Width>(out, in, count, base), true;
   if (exponent == T(1)) return std::memmove(out, in[0], count * sizeof(T)), true;
   return false;
 }
@@ -199,8 +208,8 @@ constexpr BlockFunction block_or_null() {
   }
 }
 
-#define WEFT_FORMULA_1(name, ...)                                                        \
-  {block_or_null<name##_formula, float>(), block_or_null<name##_formula, double>(),      \
+#define WEFT_FORMULA_1(name, ...)                                                   \
+  {block_or_null<name##_formula, float>(), block_or_null<name##_formula, double>(), \
    block_or_null<name##_formula, Int>()},
 #define WEFT_FORMULA_2 WEFT_FORMULA_1
 #define WEFT_FORMULA_3 WEFT_FORMULA_1
@@ -209,7 +218,8 @@ constexpr BlockFunction blocks[][3] = {
 #include "formulas.inc"
     {nullptr, nullptr, nullptr}};
 
-// --- conversions ----------------------------------------------------------------------------------
+// --- conversions
+// ----------------------------------------------------------------------------------
 
 // Floats that no integer can hold become the smallest integer; smaller integers keep the low bits.
 template <class Float>
@@ -242,6 +252,9 @@ void convert_row(To* to, int64_t to_stride, const From* from, int64_t from_strid
   if (to_stride == 1 && from_stride == 1) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
+  } else if (to_stride == 1 && from_stride == 0) {
+    const To value = convert<To>(*from);
+    for (int64_t i = 0; i < count; ++i) to[i] = value;
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * to_stride] = convert<To>(from[i * from_stride]);
   }

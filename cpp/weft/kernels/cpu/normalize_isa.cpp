@@ -38,25 +38,28 @@ double row_sum(const T* in, int64_t size) {
   return add_up<T>(size, [=](int64_t i) { return load(in + i); }, [=](int64_t i) { return in[i]; });
 }
 
-// A NaN wins.
+// NaNs may be passed over: they show up again in the sum of exponentials.
 template <class T>
 inline T row_largest(const T* in, int64_t size) {
-  const auto larger = [](auto a, auto b) { return (a > b) | (a != a) ? a : b; };
   T result = -std::numeric_limits<T>::infinity();
   int64_t i = 0;
   if (size >= width<T>) {
     Vector<T> best[4];
-    for (int v = 0; v < 4; ++v) best[v] = load(in);
+    for (int v = 0; v < 4; ++v) best[v] = broadcast(result);
     for (; i + 4 * width<T> <= size; i += 4 * width<T>) {
-      for (int v = 0; v < 4; ++v) best[v] = larger(best[v], load(in + i + v * width<T>));
+      for (int v = 0; v < 4; ++v) best[v] = larger<T>(load(in + i + v * width<T>), best[v]);
     }
-    for (; i + width<T> <= size; i += width<T>) best[0] = larger(best[0], load(in + i));
-    const Vector<T> joined = larger(larger(best[0], best[1]), larger(best[2], best[3]));
-    for (int lane = 0; lane < width<T>; ++lane) result = larger(result, T(joined[lane]));
+    for (; i + width<T> <= size; i += width<T>) best[0] = larger<T>(load(in + i), best[0]);
+    const Vector<T> joined = larger<T>(larger<T>(best[0], best[1]), larger<T>(best[2], best[3]));
+    for (int lane = 0; lane < width<T>; ++lane) result = joined[lane] > result ? joined[lane] : result;
   }
-  for (; i < size; ++i) result = larger(result, in[i]);
+  for (; i < size; ++i) result = in[i] > result ? in[i] : result;
   return result;
 }
+
+// e^x for x <= 0, which is cheaper.
+inline float exp_below(float x) { return exp_negative(x); }
+inline double exp_below(double x) { return exp(x); }
 
 // What to take away from scores before exp: the largest, or nothing when that is infinite.
 template <class T>
@@ -77,7 +80,7 @@ inline double exponentials_and_sum(const T* in, int64_t size, T shift, T* out) {
     for (; i + tile <= stop; i += tile) {
       T* to = out ? out + i : buffer;
 #pragma GCC ivdep
-      for (int64_t j = 0; j < tile; ++j) to[j] = exp(in[i + j] - shift);
+      for (int64_t j = 0; j < tile; ++j) to[j] = exp_below(in[i + j] - shift);
       for (int64_t v = 0; v < tile / width<T>; ++v) sums[v] += load(to + v * width<T>);
     }
     for (int64_t v = 1; v < tile / width<T>; ++v) sums[0] += sums[v];
@@ -88,7 +91,7 @@ inline double exponentials_and_sum(const T* in, int64_t size, T shift, T* out) {
       for (int64_t j = 0; j < tile; ++j) {
         padded[j] = i + j < stop ? in[i + j] - shift : -std::numeric_limits<T>::infinity();
       }
-      for (int64_t j = 0; j < tile; ++j) padded[j] = exp(padded[j]);
+      for (int64_t j = 0; j < tile; ++j) padded[j] = exp_below(padded[j]);
       if (out) std::copy(padded, padded + (stop - i), out + i);
       Vector<T> rest = load(padded);
       for (int64_t v = 1; v < tile / width<T>; ++v) rest += load(padded + v * width<T>);
@@ -146,7 +149,7 @@ void softmax_columns(const T* in, int64_t size, int64_t inner, int64_t count, bo
     T* to = out + i * inner;
 #pragma GCC ivdep
     for (int64_t j = 0; j < count; ++j) {
-      const T e = exp(row[j] - shift[j]);
+      const T e = exp_below(row[j] - shift[j]);
       if (!logarithm) to[j] = e;
       sum[j] += e;
     }
@@ -170,7 +173,7 @@ void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t si
   for (int64_t r = 0; r < rows; ++r, grad += size, out += size, grad_in += size) {
     if (logarithm) {
       const T sum = static_cast<T>(row_sum(grad, size));
-      for (int64_t i = 0; i < size; ++i) grad_in[i] = grad[i] - exp(out[i]) * sum;
+      for (int64_t i = 0; i < size; ++i) grad_in[i] = grad[i] - exp_below(out[i]) * sum;
     } else {
       const T sum = static_cast<T>(add_up<T>(
           size, [=](int64_t i) { return load(grad + i) * load(out + i); },
@@ -194,7 +197,7 @@ void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t
   for (int64_t i = 0; i < size * inner; i += inner) {
     if (logarithm) {
 #pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = grad[i + j] - exp(out[i + j]) * sum[j];
+      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = grad[i + j] - exp_below(out[i + j]) * sum[j];
     } else {
 #pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) grad_in[i + j] = out[i + j] * (grad[i + j] - sum[j]);
@@ -240,46 +243,72 @@ void layer_norm(const T* in, const T* weight, const T* bias, double epsilon, int
   }
 }
 
+// Which of weight, grad_in, grad_weight and grad_bias are there is fixed in each copy of the loop.
+template <class T, bool has_weight, bool to_in, bool to_weight, bool to_bias>
+void layer_norm_backward_of(const T* grad, const T* in, const T* weight, double epsilon,
+                            int64_t rows, int64_t size, T* grad_in, T* grad_weight, T* grad_bias) {
+  for (int64_t r = 0; r < rows; ++r, in += size, grad += size) {
+    const auto [mean, scale] = moments(in, size, epsilon);
+    // With u = grad * weight and y the normalised row: scale * (u - mean(u) - y * mean(u * y)).
+    T u_mean = 0, slope = 0;
+    if constexpr (to_in) {
+      const Vector<T> means = broadcast(mean);
+      double sum = 0, product = 0;
+      for (int64_t start = 0; start < size; start += block) {
+        const int64_t stop = std::min(size, start + block);
+        Vector<T> sums[2] = {}, products[2] = {};
+        int64_t i = start;
+        const auto add = [&](int64_t at, int v) {
+          const Vector<T> u = has_weight ? load(grad + at) * load(weight + at) : load(grad + at);
+          sums[v] += u;
+          products[v] = fma<T>(u, load(in + at) - means, products[v]);
+        };
+        for (; i + 2 * width<T> <= stop; i += 2 * width<T>) {
+          add(i, 0);
+          add(i + width<T>, 1);
+        }
+        T rest = 0, rest_product = 0;
+        for (; i < stop; ++i) {
+          const T u = has_weight ? grad[i] * weight[i] : grad[i];
+          rest += u;
+          rest_product += u * (in[i] - mean);
+        }
+        sum += static_cast<double>(sum_lanes<T>(sums[0] + sums[1]) + rest);
+        product += static_cast<double>(sum_lanes<T>(products[0] + products[1]) + rest_product);
+      }
+      const auto count = static_cast<double>(size);
+      u_mean = static_cast<T>(sum / count);
+      slope = static_cast<T>(product * static_cast<double>(scale) / count) * scale;
+    }
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const T away = in[i] - mean, g = grad[i];
+      if constexpr (to_in) {
+        const T u = has_weight ? g * weight[i] : g;
+        grad_in[i] = scale * (u - u_mean - away * slope);
+      }
+      if constexpr (to_weight) grad_weight[i] += g * (away * scale);
+      if constexpr (to_bias) grad_bias[i] += g;
+    }
+    if constexpr (to_in) grad_in += size;
+  }
+}
+
 template <class T>
 void layer_norm_backward(const T* grad, const T* in, const T* weight, double epsilon, int64_t rows,
                          int64_t size, T* grad_in, T* grad_weight, T* grad_bias) {
-  for (int64_t r = 0; r < rows; ++r, in += size, grad += size) {
-    const auto [mean, scale] = moments(in, size, epsilon);
-    if (grad_weight) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) grad_weight[i] += grad[i] * ((in[i] - mean) * scale);
-    }
-    if (grad_bias) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) grad_bias[i] += grad[i];
-    }
-    if (!grad_in) continue;
-    // With u = grad * weight and y the normalised row: scale * (u - mean(u) - y * mean(u * y)).
-    const auto u = [=](int64_t i) {
-      return weight ? load(grad + i) * load(weight + i) : load(grad + i);
-    };
-    const auto one_u = [=](int64_t i) { return weight ? grad[i] * weight[i] : grad[i]; };
-    const Vector<T> means = broadcast(mean);
-    const auto count = static_cast<double>(size);
-    const T u_mean = static_cast<T>(add_up<T>(size, u, one_u) / count);
-    const double uy = static_cast<double>(scale) *
-                      add_up<T>(
-                          size, [=](int64_t i) { return u(i) * (load(in + i) - means); },
-                          [=](int64_t i) { return one_u(i) * (in[i] - mean); });
-    const T slope = static_cast<T>(uy / count) * scale;
-    if (weight) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) {
-        grad_in[i] = scale * (grad[i] * weight[i] - u_mean - (in[i] - mean) * slope);
-      }
-    } else {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) {
-        grad_in[i] = scale * (grad[i] - u_mean - (in[i] - mean) * slope);
-      }
-    }
-    grad_in += size;
+  const auto run = [&](auto* loop) {
+    loop(grad, in, weight, epsilon, rows, size, grad_in, grad_weight, grad_bias);
+  };
+  if (weight && grad_in && grad_weight && grad_bias) {
+    return run(layer_norm_backward_of<T, true, true, true, true>);
   }
+  if (grad_in) {
+    run(weight ? layer_norm_backward_of<T, true, true, false, false>
+               : layer_norm_backward_of<T, false, true, false, false>);
+  }
+  if (grad_weight) run(layer_norm_backward_of<T, false, false, true, false>);
+  if (grad_bias) run(layer_norm_backward_of<T, false, false, false, true>);
 }
 
 // ---- recurrent gates ---------------------------------------------------------------------------

@@ -65,6 +65,22 @@ struct PresentKind : SumKind {
     return x == x ? x : X{};
   }
 };
+// Extremes without NaNs are one instruction a vector; those with are found by `NanWatch`.
+template <class Kind>
+constexpr int extreme_of = std::is_base_of_v<LargestKind, Kind>    ? 1
+                           : std::is_base_of_v<SmallestKind, Kind> ? -1
+                                                                   : 0;
+template <class Kind, class T>
+inline Vector<T> combine_present(const Vector<T>& a, const Vector<T>& b) {
+  if constexpr (extreme_of<Kind> == 1) {
+    return larger<T>(a, b);
+  } else if constexpr (extreme_of<Kind> == -1) {
+    return smaller<T>(a, b);
+  } else {
+    return Kind::combine(a, b);
+  }
+}
+
 template <class Kind>
 struct Absolute : Kind {
   template <class X>
@@ -136,79 +152,110 @@ constexpr int streams = 4;
 constexpr int streams = 2;
 #endif
 
+// One row, by the definition of the kind.
+template <class Kind, class T>
+Total<T> one_block(const T* in, int64_t count, T shift) {
+  const Vector<T> shifts = broadcast(shift);
+  Vector<T> joined = broadcast(Kind::template identity<T>);
+  int64_t i = 0;
+  for (; i + width<T> <= count; i += width<T>) {
+    joined = Kind::combine(joined, Kind::map(load(in + i), shifts));
+  }
+  T result = join_lanes<Kind, T>(joined);
+  for (; i < count; ++i) result = combine<Kind, T>(result, Kind::map(in[i], shift));
+  return static_cast<Total<T>>(result);
+}
+
 // Reduces `rows` rows that lie `stride` apart. A row's result does not depend on its neighbours.
 template <class Kind, class T, int rows>
-inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shift, T power,
-                        Total<T>* totals) {
-  if constexpr (maps_one<Kind>) {
+inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shift,
+                        int64_t shift_stride, Total<T>* totals) {
+  constexpr int vectors = 4;
+  constexpr int64_t step = vectors * width<T>, short_steps = 16;
+  Vector<T> results[rows], shifts[rows];
+  NanWatch<T> watch;
+  for (int r = 0; r < rows; ++r) {
+    shifts[r] = broadcast(shift ? shift[r * shift_stride] : T(0));
+    results[r] = broadcast(Kind::template identity<T>);
+  }
+  int64_t i = 0;
+  // Short sums are added to longer ones, so that rounding errors do not pile up.
+  for (; i + short_steps * step <= count; i += short_steps * step) {
+    Vector<T> parts[rows][vectors];
     for (int r = 0; r < rows; ++r) {
-      totals[r] = 0;
-      T mapped[512];
-      for (int64_t start = 0; start < count; start += 512) {
-        const T* from = in + r * stride + start;
-        const int64_t some = std::min<int64_t>(512, count - start);
-        const T shift_of_row = shift ? shift[r] : T(0);
-        for (int64_t i = 0; i < some; ++i) mapped[i] = Kind::map_one(from[i], shift_of_row, power);
-        Total<T> part;
-        some_blocks<SumKind, T, 1>(mapped, 0, some, nullptr, power, &part);
-        totals[r] += part;
-      }
+      for (int v = 0; v < vectors; ++v) parts[r][v] = broadcast(Kind::template identity<T>);
     }
-  } else {
-    constexpr int vectors = 4;
-    Vector<T> results[rows];
-    Vector<T> shifts[rows];
-    for (int r = 0; r < rows; ++r) {
-      shifts[r] = broadcast(shift ? shift[r] : T(0));
-      results[r] = broadcast(Kind::template identity<T>);
-    }
-    int64_t i = 0;
-    // Short sums are added to longer ones, so that rounding errors do not pile up.
-    constexpr int64_t step = vectors * width<T>, short_steps = 16;
-    for (; i + short_steps * step <= count; i += short_steps * step) {
-      Vector<T> parts[rows][vectors];
+    for (int64_t j = i; j < i + short_steps * step; j += step) {
       for (int r = 0; r < rows; ++r) {
-        for (int v = 0; v < vectors; ++v) parts[r][v] = broadcast(Kind::template identity<T>);
-      }
-      for (int64_t j = i; j < i + short_steps * step; j += step) {
-        for (int r = 0; r < rows; ++r) {
-          for (int v = 0; v < vectors; ++v) {
-            const Vector<T> x = load(in + r * stride + j + v * width<T>);
-            parts[r][v] = Kind::combine(parts[r][v], Kind::map(x, shifts[r]));
-          }
+        Vector<T> x[vectors];
+        for (int v = 0; v < vectors; ++v) {
+          x[v] = Kind::map(load(in + r * stride + j + v * width<T>), shifts[r]);
+          parts[r][v] = combine_present<Kind, T>(parts[r][v], x[v]);
+        }
+        if constexpr (extreme_of<Kind> != 0) {
+          watch.see(x[0], x[1]);
+          watch.see(x[2], x[3]);
         }
       }
-      for (int r = 0; r < rows; ++r) {
-        results[r] = Kind::combine(results[r], Kind::combine(Kind::combine(parts[r][0], parts[r][1]),
-                                                             Kind::combine(parts[r][2], parts[r][3])));
-      }
-    }
-    for (; i + width<T> <= count; i += width<T>) {
-      for (int r = 0; r < rows; ++r) {
-        results[r] = Kind::combine(results[r], Kind::map(load(in + r * stride + i), shifts[r]));
-      }
     }
     for (int r = 0; r < rows; ++r) {
-      T result = join_lanes<Kind, T>(results[r]);
-      for (int64_t j = i; j < count; ++j) {
-        result = combine<Kind, T>(result, Kind::map(in[r * stride + j], shifts[r][0]));
-      }
-      totals[r] = static_cast<Total<T>>(result);
+      results[r] = Kind::combine(results[r], Kind::combine(Kind::combine(parts[r][0], parts[r][1]),
+                                                           Kind::combine(parts[r][2], parts[r][3])));
     }
   }
+  for (; i + width<T> <= count; i += width<T>) {
+    for (int r = 0; r < rows; ++r) {
+      results[r] = Kind::combine(results[r], Kind::map(load(in + r * stride + i), shifts[r]));
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    if (extreme_of<Kind> != 0 && watch.any()) {
+      totals[r] = one_block<Kind, T>(in + r * stride, count, shifts[r][0]);
+      continue;
+    }
+    T result = join_lanes<Kind, T>(results[r]);
+    for (int64_t j = i; j < count; ++j) {
+      result = combine<Kind, T>(result, Kind::map(in[r * stride + j], shifts[r][0]));
+    }
+    totals[r] = static_cast<Total<T>>(result);
+  }
+}
+
+// For kinds that map one element at a time: a stretch is mapped, then added up.
+template <class Kind, class T>
+Total<T> mapped_block(const T* in, int64_t count, T shift, T power) {
+  Total<T> total = 0;
+  T mapped[512];
+  for (int64_t start = 0; start < count; start += 512) {
+    const int64_t some = std::min<int64_t>(512, count - start);
+    for (int64_t i = 0; i < some; ++i) mapped[i] = Kind::map_one(in[start + i], shift, power);
+    total += one_block<SumKind, T>(mapped, some, 0);
+  }
+  return total;
 }
 
 template <class Kind, class T>
 void blocks(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
             Total<T>* totals) {
   int64_t r = 0;
-  for (; r + streams <= rows; r += streams) {
-    some_blocks<Kind, T, streams>(in + r * stride, stride, count, shift ? shift + r : nullptr,
-                                  power, totals + r);
+  if constexpr (!maps_one<Kind>) {
+    // One row of each part at a time, so that the streams are far apart.
+    const int64_t part = rows / streams;
+    for (; r < part; ++r) {
+      Total<T> some[streams];
+      some_blocks<Kind, T, streams>(in + r * stride, part * stride, count,
+                                    shift ? shift + r : nullptr, part, some);
+      for (int s = 0; s < streams; ++s) totals[s * part + r] = some[s];
+    }
+    r = streams * part;
   }
   for (; r < rows; ++r) {
-    some_blocks<Kind, T, 1>(in + r * stride, stride, count, shift ? shift + r : nullptr, power,
-                            totals + r);
+    if constexpr (maps_one<Kind>) {
+      totals[r] = mapped_block<Kind, T>(in + r * stride, count, shift ? shift[r] : T(0), power);
+    } else {
+      some_blocks<Kind, T, 1>(in + r * stride, stride, count, shift ? shift + r : nullptr, 0,
+                              totals + r);
+    }
   }
 }
 

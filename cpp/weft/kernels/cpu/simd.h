@@ -121,6 +121,71 @@ inline Vector<T> fma(const Vector<T>& a, const Vector<T>& b, const Vector<T>& c)
   return a * b + c;
 }
 
+// The larger (or smaller) of each pair of lanes; b where either is NaN.
+template <class T>
+inline Vector<T> larger(const Vector<T>& a, const Vector<T>& b) {
+#if defined(__AVX512F__)
+  // The masked form, because the plain one warns in g++ 12 by mistake.
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_max_ps((__m256)a, (__m256)b);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_max_pd((__m256d)a, (__m256d)b);
+#endif
+  return a > b ? a : b;
+}
+template <class T>
+inline Vector<T> smaller(const Vector<T>& a, const Vector<T>& b) {
+#if defined(__AVX512F__)
+  // The masked form, because the plain one warns in g++ 12 by mistake.
+  if constexpr (std::is_same_v<T, float>) {
+    return (Vector<T>)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return (Vector<T>)_mm512_maskz_min_pd(0xff, (__m512d)a, (__m512d)b);
+  }
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_min_ps((__m256)a, (__m256)b);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_min_pd((__m256d)a, (__m256d)b);
+#endif
+  return a < b ? a : b;
+}
+
+// Remembers whether any lane it has seen was NaN.
+template <class T>
+class NanWatch {
+ public:
+  void see(const Vector<T>& a, const Vector<T>& b) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<T, float>) {
+      seen_ |= _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
+    } else if constexpr (std::is_same_v<T, double>) {
+      seen_ |= _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
+    }
+#else
+    seen_ |= (a != a) | (b != b);
+#endif
+  }
+  bool any() const {
+#if defined(__AVX512F__)
+    return seen_ != 0;
+#else
+    bool found = false;
+    for (int i = 0; i < width<T>; ++i) found = found || seen_[i] != 0;
+    return found;
+#endif
+  }
+
+ private:
+#if defined(__AVX512F__)
+  uint32_t seen_ = 0;
+#else
+  decltype(Vector<T>{} != Vector<T>{}) seen_{};
+#endif
+};
+
 template <class T>
 inline T sum_lanes(const Vector<T>& value) {
   T lanes[width<T>];

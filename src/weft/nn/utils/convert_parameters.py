@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from weft import _core
 from weft._core import Tensor
@@ -15,7 +16,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Set the parameters to slices of a vector, in order."""
-    if not isinstance(vec, Tensor):
+    if not isinstance(cast("object", vec), Tensor):
         raise TypeError(
             f"vector_to_parameters(): vec must be a tensor, not a {type(vec).__name__}."
         )
