@@ -38,6 +38,7 @@ MODULE_PAGES = {
         ("weft.autograd", "weft.autograd.functional", "weft.autograd.graph"),
         "Differentiation.",
     ),
+    "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),

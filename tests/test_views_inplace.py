@@ -55,7 +55,7 @@ STEPS = st.builds(
     st.integers(0, 9),
     st.integers(0, 9),
 )
-CHAINS = st.lists(STEPS, min_size=1, max_size=8)
+CHAINS = st.lists(STEPS, min_size=1, max_size=10)
 SHAPES = st.sampled_from([(4,), (2, 3), (3, 3), (2, 1, 3), (2, 2, 2)])
 
 
@@ -402,6 +402,19 @@ def test_product_with_itself_in_place() -> None:
     assert x.grad.tolist() == [6, 6, 6]
 
 
+@pytest.mark.parametrize("cut", [slice(None), slice(1, None), slice(3, None)])
+def test_product_in_place_keeps_what_its_gradient_reads(cut: slice) -> None:
+    """`mul_` by a tensor with a gradient reads the value it overwrites, be it empty."""
+    x = weft.full((3,), 3.0, requires_grad=True)
+    p = weft.tensor(2.0, requires_grad=True)
+    y = x * 1
+    y[cut].mul_(p)
+    y.sum().backward()
+    count = len(range(3)[cut])
+    assert p.grad.item() == 3 * count
+    assert x.grad.tolist() == [1] * (3 - count) + [2] * count
+
+
 def test_a_leaf_becomes_part_of_a_graph_by_a_write() -> None:
     x = weft.zeros(3)
     p = weft.tensor([2.0], requires_grad=True)
@@ -431,6 +444,21 @@ def test_masked_write_with_gradients() -> None:
     (y * weft.tensor([1.0, 10.0, 100.0])).sum().backward()
     assert x.grad.tolist() == [0, 20, 0]
     assert v.grad.tolist() == [1, 100]
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("chosen", [True, False])
+def test_0d_mask_with_gradients(shape: tuple[int, ...], chosen: bool) -> None:
+    """A 0-d mask chooses everything or nothing."""
+    x = weft.ones(shape, requires_grad=True)
+    v = weft.tensor(5.0, requires_grad=True)
+    y = x * 2
+    y[weft.tensor(chosen)] = v
+    assert (y.detach() == (5 if chosen else 2)).all()
+    for_x, for_v = weft.autograd.grad(y.sum(), [x, v], allow_unused=True)
+    assert for_x is None or (for_x == (0 if chosen else 2)).all()
+    assert (0 if for_v is None else for_v.item()) == (y.numel() if chosen else 0)
+    assert for_x is not None or chosen
 
 
 def test_repeated_memory_is_not_written() -> None:

@@ -137,6 +137,7 @@ from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
 from weft.random import seed as seed
+from weft._core import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft._core import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
@@ -250,6 +251,7 @@ __all__ = [
     "avg_pool2d_",
     "baddbmm",
     "baddbmm_",
+    "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
     "bernoulli",
@@ -328,6 +330,10 @@ __all__ = [
     "count_nonzero",
     "count_nonzero_",
     "cross",
+    "cross_entropy",
+    "cross_entropy_",
+    "cross_entropy_backward",
+    "cross_entropy_classes",
     "cummax",
     "cummin",
     "cumprod",
@@ -450,8 +456,10 @@ __all__ = [
     "glu_",
     "greater",
     "greater_equal",
+    "group_norm",
+    "group_norm_",
     "gru_gates",
-    "gru_gates_",
+    "gru_gates_backward",
     "gt",
     "gt_",
     "half",
@@ -518,6 +526,9 @@ __all__ = [
     "isreal",
     "kron",
     "kthvalue",
+    "layer_norm",
+    "layer_norm_",
+    "layer_norm_backward",
     "lcm",
     "lcm_",
     "le",
@@ -548,6 +559,7 @@ __all__ = [
     "log_odds_",
     "log_softmax",
     "log_softmax_",
+    "log_softmax_backward",
     "logaddexp",
     "logaddexp2",
     "logaddexp2_",
@@ -571,7 +583,7 @@ __all__ = [
     "logsumexp_",
     "long",
     "lstm_gates",
-    "lstm_gates_",
+    "lstm_gates_backward",
     "lt",
     "lt_",
     "manual_seed",
@@ -630,11 +642,15 @@ __all__ = [
     "neg",
     "neg_",
     "negative",
+    "nll_loss",
+    "nll_loss_",
     "nn",
     "no_grad",
     "nonzero",
     "norm",
     "normal",
+    "normalize_channels",
+    "normalize_channels_",
     "not_equal",
     "numel",
     "one_hot",
@@ -694,6 +710,8 @@ __all__ = [
     "restride_",
     "result_type",
     "return_types",
+    "rms_norm",
+    "rms_norm_",
     "roll",
     "roll_",
     "rot90",
@@ -721,6 +739,7 @@ __all__ = [
     "select_scatter_",
     "selu",
     "selu_",
+    "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "set_printoptions",
@@ -750,6 +769,7 @@ __all__ = [
     "smooth_l1_elements_",
     "softmax",
     "softmax_",
+    "softmax_backward",
     "softplus",
     "softplus_",
     "softshrink",
@@ -1135,6 +1155,15 @@ def baddbmm_(
     alpha: Tensor | _Number = 1,
 ) -> Tensor:
     """Write the result of baddbmm over input and return it."""
+def batch_norm_train(
+    input: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalises channels of (N, C, ...) by their own statistics, and returns those too: the mean
+    and the variance without correction.
+    """
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
@@ -1340,6 +1369,51 @@ def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Te
     """Counts the elements that are not zero, over all dimensions or those in `dim`."""
 def count_nonzero_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Write the result of count_nonzero over input and return it."""
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+    label_smoothing: _float = 0.0,
+) -> Tensor:
+    """Returns the cross-entropy of scores (N, C, ...) with classes (N, ...), or with probabilities
+    like the scores.
+
+    Rows of class `ignore_index` do not count; `label_smoothing` is the share of the target that
+    is spread over all classes.
+    """
+def cross_entropy_(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+    label_smoothing: _float = 0.0,
+) -> Tensor:
+    """Write the result of cross_entropy over input and return it."""
+def cross_entropy_backward(
+    grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    total_weight: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+    label_smoothing: _float = 0.0,
+) -> Tensor:
+    """Returns the gradient of the scores of cross_entropy_classes."""
+def cross_entropy_classes(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+    label_smoothing: _float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and the sum of the
+    classes' weights.
+    """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running products along a dimension."""
 def cumprod_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
@@ -1606,10 +1680,35 @@ def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than or equal to other."""
-def gru_gates(input: Tensor) -> Tensor:
-    """Comes later."""
-def gru_gates_(input: Tensor) -> Tensor:
-    """Write the result of gru_gates over input and return it."""
+def group_norm(
+    input: Tensor,
+    num_groups: _int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Brings each group of channels of (N, C, ...) to mean 0 and variance 1, then multiplies by
+    `weight` and adds `bias`, one for each channel.
+    """
+def group_norm_(
+    input: Tensor,
+    num_groups: _int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Write the result of group_norm over input and return it."""
+def gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
+    """Applies the gates of a GRU: reset, update and new, each before its activation, from the
+    input and from the hidden state (..., 3 * size).
+    """
+def gru_gates_backward(
+    grad: Tensor,
+    from_input: Tensor,
+    from_hidden: Tensor,
+    hidden: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the gradients of gru_gates."""
 def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1759,6 +1858,35 @@ def isposinf(input: Tensor) -> Tensor:
     """Tells which elements are positive infinity."""
 def isposinf_(input: Tensor) -> Tensor:
     """Write the result of isposinf over input and return it."""
+def layer_norm(
+    input: Tensor,
+    normalized_shape: _int | Sequence[_int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Brings the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then
+    multiplies by `weight` and adds `bias`.
+    """
+def layer_norm_(
+    input: Tensor,
+    normalized_shape: _int | Sequence[_int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Write the result of layer_norm over input and return it."""
+def layer_norm_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor | None = None,
+    size: _int = 1,
+    eps: _float = 1e-05,
+    wanted: _int = 7,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not
+    set are empty.
+    """
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Returns the least common multiple of two integers."""
 def lcm_(input: Tensor, other: Tensor) -> Tensor:
@@ -1816,10 +1944,12 @@ def log_odds(input: Tensor) -> Tensor:
     """Computes log(x / (1 - x)): logit without limits."""
 def log_odds_(input: Tensor) -> Tensor:
     """Write the result of log_odds over input and return it."""
-def log_softmax(input: Tensor) -> Tensor:
-    """Comes later."""
-def log_softmax_(input: Tensor) -> Tensor:
+def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Returns the logarithm of `softmax`, without overflow."""
+def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of log_softmax over input and return it."""
+def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
+    """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """Computes log(exp(input) + exp(other)) without overflow."""
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
@@ -1862,10 +1992,18 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False)
     """Returns the logarithm of the sum of exponentials, without overflow."""
 def logsumexp_(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
     """Write the result of logsumexp over input and return it."""
-def lstm_gates(input: Tensor) -> Tensor:
-    """Comes later."""
-def lstm_gates_(input: Tensor) -> Tensor:
-    """Write the result of lstm_gates over input and return it."""
+def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output
+    gates before their activation.
+    """
+def lstm_gates_backward(
+    gates: Tensor,
+    cell: Tensor,
+    next_cell: Tensor,
+    grad_hidden: Tensor | None = None,
+    grad_cell: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Returns the gradients of lstm_gates."""
 def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is less than other."""
 def lt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2047,6 +2185,45 @@ def neg_(input: Tensor) -> Tensor:
     """Write the result of neg over input and return it."""
 def negative(input: Tensor) -> Tensor:
     """Turns the sign of each element."""
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+) -> Tensor:
+    """Returns the negative of the log-probabilities (N, C, ...) at classes (N, ...).
+
+    Rows of class `ignore_index` do not count.
+    """
+def nll_loss_(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: _int = -100,
+    reduction: str = 'mean',
+) -> Tensor:
+    """Write the result of nll_loss over input and return it."""
+def normalize_channels(
+    input: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Returns (input - mean) / sqrt(var + eps) * weight + bias for channels of (N, C, ...): batch
+    normalisation by given statistics.
+    """
+def normalize_channels_(
+    input: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: _float = 1e-05,
+) -> Tensor:
+    """Write the result of normalize_channels over input and return it."""
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
 def ones_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
@@ -2213,6 +2390,22 @@ def restride_(
     average: _int = 0,
 ) -> Tensor:
     """Write the result of restride over input and return it."""
+def rms_norm(
+    input: Tensor,
+    normalized_shape: _int | Sequence[_int],
+    weight: Tensor | None = None,
+    eps: _float | None = None,
+) -> Tensor:
+    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then
+    multiplies by `weight`.
+    """
+def rms_norm_(
+    input: Tensor,
+    normalized_shape: _int | Sequence[_int],
+    weight: Tensor | None = None,
+    eps: _float | None = None,
+) -> Tensor:
+    """Write the result of rms_norm over input and return it."""
 def roll(
     input: Tensor,
     shifts: _int | Sequence[_int],
@@ -2382,10 +2575,12 @@ def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1
     """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
 def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
     """Write the result of smooth_l1_elements over input and return it."""
-def softmax(input: Tensor) -> Tensor:
-    """Comes later."""
-def softmax_(input: Tensor) -> Tensor:
+def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
+    """Returns the exponentials along a dimension, divided by their sum."""
+def softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of softmax over input and return it."""
+def softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
+    """Returns the gradient of softmax's input: output * (grad - sum(grad * output))."""
 def softplus(
     input: Tensor,
     beta: Tensor | _Number = 1.0,

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Size", "Tensor", "as_tensor", "asarray", "device", "dtype", "from_dlpack", "from_numpy", "tensor"]
+__all__ = [
+    "Size",
+    "Tensor",
+    "as_tensor",
+    "asarray",
+    "device",
+    "dtype",
+    "from_dlpack",
+    "from_numpy",
+    "tensor",
+]
 
 _ops = _core.ops
 
@@ -128,6 +138,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         >>> a.tolist()
         [1.0, 0.0]
     """
+    made = _core.from_array(ndarray)
+    if made is not None:
+        return made
     kind: Any = getattr(ndarray, "dtype", None)
     if kind is None or not hasattr(ndarray, "__array_interface__"):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")

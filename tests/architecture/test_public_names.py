@@ -25,8 +25,10 @@ MODULES = (
     "weft.autograd",
     "weft.autograd.functional",
     "weft.autograd.graph",
+    "weft.debug",
     "weft.random",
     "weft.pytree",
+    "weft.utils.checkpoint",
 )
 # A function's sentence says what it does. These words begin sentences that say what something is.
 NO_VERBS = frozenset(

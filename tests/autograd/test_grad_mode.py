@@ -123,3 +123,16 @@ def test_data_can_be_replaced() -> None:
     assert x.grad.tolist() == [6, 8]
     x.data.add_(1)
     assert x.tolist() == [4, 5]
+
+
+def test_a_view_keeps_its_history_wherever_it_is_read() -> None:
+    """After a write to its base a view is made again when it is next used, here under no_grad."""
+    x = leaf(1, 2)
+    y = x * 1
+    view = y[0]
+    y.mul_(3)
+    with weft.no_grad():
+        assert view.item() == 3
+    assert view.requires_grad
+    view.backward()
+    assert x.grad.tolist() == [3, 0]

@@ -24,6 +24,7 @@ MODULES = (
     "weft.autograd",
     "weft.autograd.functional",
     "weft.autograd.graph",
+    "weft.debug",
     "weft.random",
     "weft.pytree",
     "weft.utils.checkpoint",

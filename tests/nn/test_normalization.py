@@ -17,43 +17,34 @@ def normalised(x, axes, eps=1e-5):
     return (x - mean) / np.sqrt(variance + eps)
 
 
-@pytest.mark.parametrize(
-    ("module", "expected", "text"),
-    [
-        (
-            nn.LayerNorm((6, 5)),
-            normalised(X, (1, 2)),
-            "LayerNorm((6, 5), eps=1e-05, elementwise_affine=True, bias=True)",
-        ),
-        (
-            nn.LayerNorm(5, elementwise_affine=False),
-            normalised(X, 2),
-            "LayerNorm((5,), eps=1e-05, elementwise_affine=False, bias=False)",
-        ),
-        (
-            nn.RMSNorm(5, eps=0.1),
-            X / np.sqrt((X**2).mean(2, keepdims=True) + 0.1),
-            "RMSNorm((5,), eps=0.1, elementwise_affine=True)",
-        ),
-        (
-            nn.GroupNorm(2, 6),
-            normalised(X.reshape(4, 2, -1), 2).reshape(X.shape),
-            "GroupNorm(2, 6, eps=1e-05, affine=True, bias=True)",
-        ),
-        (
-            nn.BatchNorm1d(6),
-            normalised(X, (0, 2)),
-            "BatchNorm1d(6, eps=1e-05, momentum=0.1, affine=True, bias=True, "
-            "track_running_stats=True)",
-        ),
-        (
-            nn.InstanceNorm1d(6),
-            normalised(X, 2),
-            "InstanceNorm1d(6, eps=1e-05, momentum=0.1, affine=False, bias=False, "
-            "track_running_stats=False)",
-        ),
-    ],
-)
+STATISTICS = "eps=1e-05, momentum=0.1, affine={0}, bias={0}, track_running_stats={0}"
+CASES = [
+    (
+        nn.LayerNorm((6, 5)),
+        normalised(X, (1, 2)),
+        "LayerNorm((6, 5), eps=1e-05, elementwise_affine=True, bias=True)",
+    ),
+    (
+        nn.LayerNorm(5, elementwise_affine=False),
+        normalised(X, 2),
+        "LayerNorm((5,), eps=1e-05, elementwise_affine=False, bias=False)",
+    ),
+    (
+        nn.RMSNorm(5, eps=0.1),
+        X / np.sqrt((X**2).mean(2, keepdims=True) + 0.1),
+        "RMSNorm((5,), eps=0.1, elementwise_affine=True)",
+    ),
+    (
+        nn.GroupNorm(2, 6),
+        normalised(X.reshape(4, 2, -1), 2).reshape(X.shape),
+        "GroupNorm(2, 6, eps=1e-05, affine=True, bias=True)",
+    ),
+    (nn.BatchNorm1d(6), normalised(X, (0, 2)), f"BatchNorm1d(6, {STATISTICS.format(True)})"),
+    (nn.InstanceNorm1d(6), normalised(X, 2), f"InstanceNorm1d(6, {STATISTICS.format(False)})"),
+]
+
+
+@pytest.mark.parametrize(("module", "expected", "text"), CASES, ids=[case[2] for case in CASES])
 def test_values_and_text(module, expected, text):
     x = weft.tensor(X)
     np.testing.assert_allclose(module.double()(x).detach().numpy(), expected, atol=1e-9)

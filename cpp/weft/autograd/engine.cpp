@@ -85,10 +85,7 @@ Values run_fused(Node& node, const GradientPlan& plan, const Values& gradients) 
 }
 
 bool was_packed(const Node& node) {
-  for (const graph::Saved& saved : node.saved) {
-    if (!saved.value) return true;
-  }
-  return false;
+  return std::any_of(node.saved.begin(), node.saved.end(), [](const auto& saved) { return !saved.value; });
 }
 
 // Gradients of the node's inputs.

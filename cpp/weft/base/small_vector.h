@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <utility>
 
@@ -169,5 +170,13 @@ class SmallVector {
   uint32_t capacity_ = N;
   alignas(T) unsigned char inline_[N * sizeof(T)];
 };
+
+// As Python prints a tuple: "(2, 3)", "(4,)".
+template <class T, uint32_t N>
+std::ostream& operator<<(std::ostream& out, const SmallVector<T, N>& items) {
+  out << '(';
+  for (size_t i = 0; i < items.size(); ++i) out << (i ? ", " : "") << items[i];
+  return out << (items.size() == 1 ? ",)" : ")");
+}
 
 }  // namespace weft::base

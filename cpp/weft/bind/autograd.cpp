@@ -778,10 +778,12 @@ PyObject* grad_function(const Value& value) {
 
 void define_autograd(PyObject* module) {
   PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("One recorded operation: what `grad_fn` and `next_functions` give.")},
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
       {Py_tp_getset, node_properties},
       {Py_tp_methods, node_methods},
+      {Py_tp_doc, const_cast<char*>("A node of the graph: one op that was applied once.")},
       {0, nullptr},
   };
   PyType_Spec spec{"weft.autograd.Node", sizeof(PyNode), 0,

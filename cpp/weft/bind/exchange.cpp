@@ -82,18 +82,30 @@ Value borrow_memory(void* data, Dims sizes, Dims strides, DType dtype, tensor::F
   return Value(std::move(array));
 }
 
-PyObject* from_buffer(PyObject*, PyObject* args) {
+// The dtype of a buffer's elements, if Weft has it in this byte order.
+std::optional<DType> dtype_of_format(const char* format) {
+  if (!format || !format[0] || format[1]) return std::nullopt;
+  if (format[0] == 'l') return DType::i64;  // NumPy's int64
+  for (int i = 0; i < tensor::dtype_count; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (dtype != DType::bf16 && buffer_format(dtype)[0] == format[0]) return dtype;
+  }
+  return std::nullopt;
+}
+
+// A tensor over the object's memory; without a dtype, None when the memory's own is not one of ours.
+PyObject* borrow_buffer(PyObject* object, std::optional<DType> wanted) {
   return guarded([&]() -> PyObject* {
-    PyObject *object, *dtype_given;
-    if (!PyArg_ParseTuple(args, "OO", &object, &dtype_given)) throw PythonError{};
-    if (!is_dtype(dtype_given)) raise(PyExc_TypeError, "from_buffer() needs a dtype");
-    const DType dtype = dtype_from(dtype_given);
     auto buffer = std::make_unique<Py_buffer>();
     bool read_only = false;
-    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_WRITABLE) < 0) {
+    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
       PyErr_Clear();
       read_only = true;
-      if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES) < 0) throw PythonError{};
+      if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+        if (wanted) throw PythonError{};
+        PyErr_Clear();
+        Py_RETURN_NONE;
+      }
     }
     struct Release {
       Py_buffer* buffer;
@@ -101,6 +113,9 @@ PyObject* from_buffer(PyObject*, PyObject* args) {
         if (buffer) PyBuffer_Release(buffer);
       }
     } release{buffer.get()};
+    if (!wanted) wanted = dtype_of_format(buffer->format);
+    if (!wanted) Py_RETURN_NONE;
+    const DType dtype = *wanted;
     const int64_t item = tensor::item_size(dtype);
     Dims sizes, strides;
     if (buffer->itemsize != item || buffer->ndim > tensor::max_rank) {
@@ -130,6 +145,22 @@ PyObject* from_buffer(PyObject*, PyObject* args) {
                                },
                                read_only}));
   });
+}
+
+PyObject* from_buffer(PyObject*, PyObject* args) {
+  PyObject *object, *dtype;
+  if (!PyArg_ParseTuple(args, "OO", &object, &dtype)) return nullptr;
+  if (!is_dtype(dtype)) {
+    PyErr_SetString(PyExc_TypeError, "from_buffer() needs a dtype");
+    return nullptr;
+  }
+  return borrow_buffer(object, dtype_from(dtype));
+}
+
+// NumPy's arrays say themselves what they hold; None for anything else.
+PyObject* from_array(PyObject*, PyObject* object) {
+  if (std::string_view(Py_TYPE(object)->tp_name) != "numpy.ndarray") Py_RETURN_NONE;
+  return borrow_buffer(object, std::nullopt);
 }
 
 // --- DLPack: the structures of its binary interface, version 0 ---
@@ -250,6 +281,7 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
 PyMethodDef methods[] = {
     {"memory_of", memory_of, METH_O, "Return an object that exports a tensor's memory as a buffer."},
     {"from_buffer", from_buffer, METH_VARARGS, "Make a tensor over the memory of a buffer."},
+    {"from_array", from_array, METH_O, "Make a tensor over a NumPy array; None if it is something else."},
     {"to_dlpack", to_dlpack, METH_O, "Return a DLPack capsule of a tensor's memory."},
     {"from_dlpack", from_dlpack, METH_O, "Make a tensor over the memory of a DLPack capsule."},
     {},

@@ -149,13 +149,12 @@ class Parser {
                      dim_ + i);
         }
       }
-      graph::ModesGuard guard;
-      graph::modes.grad = false;
       if (index.rank() == 0) {
-        const bool set = read_bool(index);
-        apply(set ? Py_True : Py_False);
+        apply(read_bool(index) ? Py_True : Py_False);
         return;
       }
+      graph::ModesGuard guard;
+      graph::modes.grad = false;
       const Value positions = ops::nonzero(index);
       for (const Value& column : ops::unbind(positions, 1)) add(column);
       return;

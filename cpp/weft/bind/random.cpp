@@ -80,8 +80,10 @@ graph::RandomKey draw_random(PyObject* generator) {
 
 void define_random(PyObject* module) {
   PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and a counter.")},
       {Py_tp_new, reinterpret_cast<void*>(make_generator)},
       {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and how far it has been used.")},
       {0, nullptr},
   };
   PyType_Spec spec{"weft.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};

@@ -261,9 +261,11 @@ DType dtype_from(PyObject* object) { return reinterpret_cast<PyDType*>(object)->
 
 void define_dtypes(PyObject* module) {
   PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as weft.float32.")},
       {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
       {Py_tp_getset, dtype_properties},
       {Py_tp_methods, dtype_methods},
+      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
       {0, nullptr},
   };
   PyType_Spec spec{"weft.dtype", sizeof(PyDType), 0,

@@ -565,6 +565,7 @@ PyObject* wrap_all(Values values, PyObject* parent, bool as_list) {
 
 void define_tensor_type(PyObject* module) {
   PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("An array of numbers that remembers how it was computed.")},
       slot(Py_tp_dealloc, dealloc),
       slot(Py_tp_traverse, traverse),
       slot(Py_tp_clear, clear),
@@ -611,6 +612,7 @@ void define_tensor_type(PyObject* module) {
       slot(Py_nb_inplace_and, in_place_slot<ops::op_bitwise_and>),
       slot(Py_nb_inplace_or, in_place_slot<ops::op_bitwise_or>),
       slot(Py_nb_inplace_xor, in_place_slot<ops::op_bitwise_xor>),
+      {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype that remembers how it was computed.")},
       {0, nullptr},
   };
   PyType_Spec spec{"weft.Tensor", sizeof(PyTensor), 0,

@@ -192,14 +192,18 @@ void keep_values(Node& node, std::span<const Value> outputs) {
 uint32_t version_of(const Array& array) { return array.storage ? array.storage->version : 0; }
 
 void attach(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
-            std::span<Value> outputs, Need need, bool in_place) {
+            std::span<Value> outputs, Need need, bool in_place, bool uniform = false) {
   const GradientPlan& plan = plan_gradient(op, attributes, inputs, outputs, need.needs, need.defined);
   base::Ref<Node> node(new Node(&op, current_position()));
   node->attributes = attributes;
   node->needs = need.needs;
   node->defined_inputs = need.defined;
   add_edges(*node, inputs);
-  add_metas(*node, inputs, outputs);
+  if (uniform) {
+    node->outputs.push_back({outputs[0].sizes(), outputs[0].dtype()});
+  } else {
+    add_metas(*node, inputs, outputs);
+  }
   for (size_t i = 0; plan.saved_inputs && i < inputs.size(); ++i) {
     if ((plan.saved_inputs & bit_of(i)) && inputs[i]) {
       save(*node, inputs[i], false, i, version_of(inputs[i].array()));
@@ -291,7 +295,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
       new ValueData(tensor::Storage::allocate(count * tensor::item_size(shape.dtype)), shape)));
   block(output.array().data(), pointers, count);
   if (modes.grad && need.needs && op.differentiable()) {
-    attach(op, {}, inputs, std::span(&output, 1), need, false);
+    attach(op, {}, inputs, std::span(&output, 1), need, false, !modes.save_hooks);
   } else {
     mark_cut(inputs, std::span(&output, 1), need.needs != 0,
              modes.grad ? Cut::not_differentiable : Cut::no_grad);

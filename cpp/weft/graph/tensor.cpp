@@ -85,6 +85,9 @@ bool TensorData::is_one_of_several_views() const {
 }
 
 void TensorData::refresh() {
+  // The view belongs to the base's history, wherever it happens to be looked at again.
+  ModesGuard guard;
+  modes.grad = true;
   const std::vector<ViewStep> chain = view_chain();
   value_ = apply_views(chain, base_->value_);
   root_ = base_->value_;

@@ -418,7 +418,7 @@ OP(isclose_number) {
   .doc = "Tells where two elements are equal or finite and near each other.",
   .shape = elementwise(boolean),
   .run = FORMULA(numbers, (x, y, rtol, atol),
-                 x == y || (!isinf(y) && abs(x - y) <= atol + abs(rtol * y))),
+                 either(x == y, both(!isinf(y), abs(x - y) <= atol + abs(rtol * y)))),
   .gradient = no_gradient(constant_result),
 };
 

@@ -38,12 +38,7 @@ Dims contiguous_strides(std::span<const int64_t> sizes) {
 }
 
 std::string shape_text(std::span<const int64_t> sizes) {
-  std::string out = "(";
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (i) out += ", ";
-    out += std::to_string(sizes[i]);
-  }
-  return out + (sizes.size() == 1 ? ",)" : ")");
+  return base::text(Dims(sizes.begin(), sizes.end()));
 }
 
 std::optional<Dims> broadcast(std::span<const int64_t> a, std::span<const int64_t> b) {

@@ -42,12 +42,3 @@ struct Split {
 Split split_at(std::span<const int64_t> sizes, int64_t dim);
 
 }  // namespace weft::tensor
-
-namespace weft::base {
-
-// Here because a vector of sizes is looked up in the namespace of the vector.
-inline std::ostream& operator<<(std::ostream& out, const tensor::Dims& dims) {
-  return out << tensor::shape_text(dims);
-}
-
-}  // namespace weft::base

@@ -126,6 +126,11 @@ ACTIVATIONS = [
         lambda m: [Sample(m(2, 6)), Sample(m(4, 3), dim=0), Sample(m(0, 4))],
         errors=(bad(np.ones((2, 3)), error=ValueError, says=("even", "3")),),
     ),
+    _activation(
+        "rrelu",
+        lambda x, lower=1 / 8, upper=1 / 3: np.where(x > 0, x, (lower + upper) / 2 * x),
+        join(unary(gap=0.2), _also(lower=0.1, upper=0.5)),
+    ),
     _activation("sigmoid", special.expit),
     _activation("tanh", np.tanh),
 ]

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #ifndef WEFT_ISA
 #error "compile this once per instruction set, with WEFT_ISA as the name of its namespace"
@@ -119,20 +120,24 @@ T select(bool condition, T yes, T no) {
 // A NaN wins.
 template <class T>
 T max(T x, T y) {
-  return x > y || isnan(x) ? x : y;
+  return isnan(y) ? y : y > x ? y : x;
 }
 template <class T>
 T min(T x, T y) {
-  return x < y || isnan(x) ? x : y;
+  return isnan(y) ? y : y < x ? y : x;
 }
-// A number wins over a NaN.
-template <class T>
-T fmax(T x, T y) {
-  return x > y || isnan(y) ? x : y;
-}
-template <class T>
-T fmin(T x, T y) {
-  return x < y || isnan(y) ? x : y;
+// Both sides are always computed: && and || would be branches.
+inline bool both(bool x, bool y) { return x & y; }
+inline bool either(bool x, bool y) { return x | y; }
+
+// A formula's result: conditions count as 1 and 0.
+template <class T, class Given>
+T as_lane(Given given) {
+  if constexpr (std::is_same_v<Given, bool>) {
+    return given ? T(1) : T(0);
+  } else {
+    return T(given);
+  }
 }
 template <class T>
 T sign(T x) {
@@ -383,9 +388,13 @@ inline float silu(float x) {
   const float quotient = (x < 0 ? limited * large : x) / multiply_add(large, 0x1p-64f, 1.0f);
   return x < 0 ? quotient * 0x1p-64f : quotient;
 }
-// ln(1 + e^x)
+// ln(1 + e^x). The exponential e is at most 1, so that ln(1 + e) needs no general logarithm.
 inline float softplus(float x) {
-  return (x > 0 || isnan(x) ? x : 0.0f) + log1p(exp_negative(-abs(x)));
+  const float e = exp_negative(-abs(x));
+  const bool above = e > 0x1.555556p-2f;
+  const float f = above ? 0.5f * (e - 1) : e;  // 1 + e is 1 + f or 2 (1 + f)
+  const float small = f + log1p_rest(f);
+  return (x > 0 ? x : 0.0f) + (above ? (small + ln2_low) + ln2_high : small);
 }
 inline float logsigmoid(float x) { return -softplus(-x); }
 

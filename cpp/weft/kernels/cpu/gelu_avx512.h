@@ -108,13 +108,13 @@ inline void gelu_of(__m512 (&x)[N]) {
 // `count` is 8 or a multiple of 16.
 inline void gelu_block(float* out, const float* in, int64_t count) {
   int64_t i = 0;
-  for (; i + 32 <= count; i += 32) {
-    __m512 x[] = {_mm512_loadu_ps(in + i), _mm512_loadu_ps(in + i + 16)};
+  for (; i + 48 <= count; i += 48) {
+    __m512 x[3];
+    for (int k = 0; k < 3; ++k) x[k] = _mm512_loadu_ps(in + i + 16 * k);
     gelu_of(x);
-    _mm512_storeu_ps(out + i, x[0]);
-    _mm512_storeu_ps(out + i + 16, x[1]);
+    for (int k = 0; k < 3; ++k) _mm512_storeu_ps(out + i + 16 * k, x[k]);
   }
-  if (i < count) {
+  for (; i < count; i += 16) {
     const __mmask16 mask = count - i == 8 ? 0xff : 0xffff;
     __m512 x[] = {_mm512_maskz_loadu_ps(mask, in + i)};
     gelu_of(x);

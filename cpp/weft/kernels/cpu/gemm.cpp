@@ -30,9 +30,7 @@ extern const GemmTable gemm_table;
 }
 #endif
 
-namespace {
-
-const GemmTable& own() {
+const GemmTable& gemm_table() {
 #ifdef __x86_64__
   static const GemmTable& chosen =
       choose(isa_default::gemm_table, isa_v3::gemm_table, isa_v4::gemm_table);
@@ -41,6 +39,8 @@ const GemmTable& own() {
 #endif
   return chosen;
 }
+
+namespace {
 
 // ---- OpenBLAS --------------------------------------------------------------------------------
 
@@ -114,13 +114,13 @@ void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, 
                  int64_t ldb, void* c, int64_t ldc) {
   switch (lane) {
     case Lane::f32:
-      return own().f32(shape, static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
+      return gemm_table().f32.product(shape, static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
                        static_cast<float*>(c), ldc);
     case Lane::f64:
-      return own().f64(shape, static_cast<const double*>(a), lda, static_cast<const double*>(b),
+      return gemm_table().f64.product(shape, static_cast<const double*>(a), lda, static_cast<const double*>(b),
                        ldb, static_cast<double*>(c), ldc);
     case Lane::i64:
-      return own().i64(shape, static_cast<const int64_t*>(a), lda, static_cast<const int64_t*>(b),
+      return gemm_table().i64(shape, static_cast<const int64_t*>(a), lda, static_cast<const int64_t*>(b),
                        ldb, static_cast<int64_t*>(c), ldc);
   }
 }

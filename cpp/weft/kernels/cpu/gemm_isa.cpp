@@ -20,12 +20,22 @@ constexpr int max_rows = 6, max_vectors = 4, dots = 16;
 constexpr int max_rows = 6, max_vectors = 2, dots = 8;
 #endif
 
+// Where the rows of b begin: evenly spaced, or anywhere.
+struct Spaced {
+  int64_t stride;
+  int64_t operator[](int64_t row) const { return row * stride; }
+};
+struct Listed {
+  const int64_t* offsets;
+  int64_t operator[](int64_t row) const { return offsets[row]; }
+};
+
 // ---- b has rows of columns -------------------------------------------------------------------
 
-// c[r][...] += sum over p of a[r * a_row + p * a_step] * b[p * ldb + ...] for `rows` rows and
+// c[r][...] += sum over p of a[r * a_row + p * a_step] * b[b_rows[p] + ...] for `rows` rows and
 // `vectors` vectors of columns, of which the last may have only `tail` columns.
-template <class T, int rows, int vectors, bool partial>
-void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t ldb, T* c,
+template <class T, class Rows, int rows, int vectors, bool partial>
+void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, Rows b_rows, T* c,
           int64_t ldc, bool accumulate, int tail) {
   const auto is_partial = [](int v) { return partial && v == vectors - 1; };
   Vector<T> sums[rows][vectors];
@@ -40,7 +50,7 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int6
   for (int64_t p = 0; p < k; ++p) {
     Vector<T> columns[vectors];
     for (int v = 0; v < vectors; ++v) {
-      const T* from = b + v * width<T>;
+      const T* from = b + b_rows[p] + v * width<T>;
       columns[v] = is_partial(v) ? load_first(from, tail) : load(from);
     }
     for (int r = 0; r < rows; ++r) {
@@ -48,7 +58,6 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int6
       for (int v = 0; v < vectors; ++v) sums[r][v] = fma<T>(factor, columns[v], sums[r][v]);
     }
     a += a_step;
-    b += ldb;
   }
   for (int r = 0; r < rows; ++r) {
     for (int v = 0; v < vectors; ++v) {
@@ -62,19 +71,19 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int6
   }
 }
 
-template <class T>
-using Tile = void(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, int64_t ldb,
+template <class T, class Rows>
+using Tile = void(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, Rows b_rows,
                   T* c, int64_t ldc, bool accumulate, int tail);
 
-// tiles[rows - 1][vectors - 1][partial]
-template <class T>
+// table[rows - 1][vectors - 1][partial]
+template <class T, class Rows>
 struct Tiles {
-  Tile<T>* table[max_rows][max_vectors][2];
+  Tile<T, Rows>* table[max_rows][max_vectors][2];
   constexpr Tiles() : table{} { fill<1, 1>(); }
   template <int rows, int vectors>
   constexpr void fill() {
-    table[rows - 1][vectors - 1][0] = tile<T, rows, vectors, false>;
-    table[rows - 1][vectors - 1][1] = tile<T, rows, vectors, true>;
+    table[rows - 1][vectors - 1][0] = tile<T, Rows, rows, vectors, false>;
+    table[rows - 1][vectors - 1][1] = tile<T, Rows, rows, vectors, true>;
     if constexpr (vectors < max_vectors) {
       fill<rows, vectors + 1>();
     } else if constexpr (rows < max_rows) {
@@ -82,52 +91,59 @@ struct Tiles {
     }
   }
 };
+template <class T, class Rows>
+constexpr Tiles<T, Rows> tiles;
+
 template <class T>
-constexpr Tiles<T> tiles;
+constexpr int64_t panel_width = max_vectors * width<T>;
+
+// All rows of c for at most panel_width columns.
+template <class T, class Rows>
+void panel_product(int64_t m, int64_t columns, int64_t k, const T* a, int64_t a_row, int64_t a_step,
+                   const T* panel, Rows rows_of_panel, bool accumulate, T* c, int64_t ldc) {
+  const int vectors = static_cast<int>((columns + width<T> - 1) / width<T>);
+  const int tail = static_cast<int>(columns - (vectors - 1) * width<T>);
+  // Rows are spread evenly, so that no tile has a single row left over.
+  const int64_t row_tiles = (m + max_rows - 1) / max_rows;
+  for (int64_t t = 0; t < row_tiles; ++t) {
+    const int64_t row = m * t / row_tiles;
+    const int64_t rows = m * (t + 1) / row_tiles - row;
+    tiles<T, Rows>.table[rows - 1][vectors - 1][tail != width<T>](
+        k, a + row * a_row, a_row, a_step, panel, rows_of_panel, c + row * ldc, ldc, accumulate,
+        tail);
+  }
+}
 
 constexpr int64_t panel_depth = 256;  // k is cut into panels of b that stay in the cache
 
 template <class T>
 void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int64_t a_step,
                 const T* b, int64_t ldb, bool accumulate, T* c, int64_t ldc) {
-  constexpr int64_t panel_width = max_vectors * width<T>;
-  // Rows are spread evenly, so that no tile has a single row left over.
-  const int64_t row_tiles = (m + max_rows - 1) / max_rows;
   // With many rows a panel is read often: copying it into one piece pays, because rows of b far
   // apart share few cache sets.
-  const bool pack = m > 8 * max_rows && n > panel_width;
-  alignas(64) T packed[panel_depth * panel_width];
+  const bool pack = m > 8 * max_rows && n > panel_width<T>;
+  alignas(64) T packed[panel_depth * panel_width<T>];
   // Few rows read b once: then in long stretches rather than panel by panel.
   const int64_t depth = m > max_rows ? panel_depth : n * k > (1 << 16) ? 16 : std::max<int64_t>(k, 1);
   for (int64_t first = 0; first < std::max<int64_t>(k, 1); first += depth) {
     const int64_t steps = std::min(depth, k - first);
-    const bool add = accumulate || first > 0;
-    for (int64_t column = 0; column < n; column += panel_width) {
-      const int64_t columns = std::min(panel_width, n - column);
-      const int vectors = static_cast<int>((columns + width<T> - 1) / width<T>);
-      const int tail = static_cast<int>(columns - (vectors - 1) * width<T>);
+    for (int64_t column = 0; column < n; column += panel_width<T>) {
+      const int64_t columns = std::min(panel_width<T>, n - column);
       const T* panel = b + first * ldb + column;
-      int64_t panel_row = ldb;
       if (pack) {
         for (int64_t p = 0; p < steps; ++p) {
           const T* from = panel + p * ldb;
-          T* to = packed + p * panel_width;
-          for (int v = 0; v < vectors - 1; ++v) {
-            store(to + v * width<T>, load(from + v * width<T>));
+          T* to = packed + p * panel_width<T>;
+          int64_t i = 0;
+          for (; i + width<T> <= columns; i += width<T>) store(to + i, load(from + i));
+          if (i < columns) {
+            store(to + i, load_first(from + i, static_cast<int>(columns - i)));
           }
-          const int64_t last = (vectors - 1) * width<T>;
-          store(to + last, load_first(from + last, tail));
         }
         panel = packed;
-        panel_row = panel_width;
       }
-      for (int64_t t = 0; t < row_tiles; ++t) {
-        const int64_t row = m * t / row_tiles;
-        const int64_t rows = m * (t + 1) / row_tiles - row;
-        tiles<T>.table[rows - 1][vectors - 1][tail != width<T>](
-            steps, a + row * a_row + first * a_step, a_row, a_step, panel, panel_row,
-            c + row * ldc + column, ldc, add, tail);
-      }
+      panel_product(m, columns, steps, a + first * a_step, a_row, a_step, panel,
+                    Spaced{pack ? panel_width<T> : ldb}, accumulate || first > 0, c + column, ldc);
     }
   }
 }
@@ -160,12 +176,16 @@ inline Vector<T> sum_each(Vector<T>* vectors) {
 
 // Dot products of `rows` rows of a with dots / rows rows of b. When not `full`, rows past the end
 // repeat the last one and their results are dropped.
-template <class T, int rows, bool full>
-[[gnu::always_inline]] inline void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
-              int64_t columns_left, T* c, int64_t ldc, bool accumulate) {
+template <class T, class Rows, int rows, bool full>
+[[gnu::always_inline]] inline void dot_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left,
+                                            const T* b, Rows rows_of_b, int64_t first_column,
+                                            int64_t columns_left, T* c, int64_t ldc,
+                                            bool accumulate) {
   constexpr int columns = dots / rows;
   const auto a_row = [&](int64_t r) { return a + (full ? r : std::min(r, rows_left - 1)) * lda; };
-  const auto b_row = [&](int64_t j) { return b + (full ? j : std::min(j, columns_left - 1)) * ldb; };
+  const auto b_row = [&](int64_t j) {
+    return b + rows_of_b[first_column + (full ? j : std::min(j, columns_left - 1))];
+  };
   const T* a_rows[rows];
   const T* b_rows[columns];
   for (int r = 0; r < rows; ++r) a_rows[r] = a_row(r);
@@ -202,21 +222,23 @@ template <class T, int rows, bool full>
   }
 }
 
-template <class T, int rows>
-void dot_row_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, int64_t ldb,
-                  int64_t n, T* c, int64_t ldc, bool accumulate) {
+// Columns first..last of c for a few rows.
+template <class T, class Rows, int rows>
+void dot_row_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T* b, Rows rows_of_b,
+                  int64_t first, int64_t last, T* c, int64_t ldc, bool accumulate) {
   constexpr int columns = dots / rows;
-  int64_t j = 0;
-  for (; rows_left >= rows && j + columns <= n; j += columns) {
-    dot_tile<T, rows, true>(k, a, lda, rows, b + j * ldb, ldb, columns, c + j, ldc, accumulate);
+  int64_t j = first;
+  for (; rows_left >= rows && j + columns <= last; j += columns) {
+    dot_tile<T, Rows, rows, true>(k, a, lda, rows, b, rows_of_b, j, columns, c + j, ldc, accumulate);
   }
-  for (; j < n; j += columns) {
-    dot_tile<T, rows, false>(k, a, lda, rows_left, b + j * ldb, ldb, n - j, c + j, ldc, accumulate);
+  for (; j < last; j += columns) {
+    dot_tile<T, Rows, rows, false>(k, a, lda, rows_left, b, rows_of_b, j, last - j, c + j, ldc,
+                                   accumulate);
   }
 }
 
-template <class T>
-void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+template <class T, class Rows>
+void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, Rows rows_of_b,
              bool accumulate, T* c, int64_t ldc) {
   // A block of rows of a stays in the second cache while all of b passes by, and a few rows of b
   // stay in the first while the block passes by.
@@ -224,15 +246,14 @@ void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* 
   for (int64_t start = 0; start < m; start += block) {
     const int64_t stop = std::min(m, start + block);
     for (int64_t j = 0; j < n; j += dots) {
-      const int64_t columns = std::min<int64_t>(dots, n - j);
       int64_t rows = 0;
       for (int64_t i = start; i < stop; i += rows) {
         rows = stop - i >= 3 ? 4 : stop - i;
-        auto* const tile = rows == 4   ? dot_row_tile<T, 4>
-                           : rows == 2 ? dot_row_tile<T, 2>
-                                       : dot_row_tile<T, 1>;
-        tile(k, a + i * lda, lda, stop - i, b + j * ldb, ldb, columns, c + i * ldc + j, ldc,
-             accumulate);
+        auto* const tile = rows == 4   ? dot_row_tile<T, Rows, 4>
+                           : rows == 2 ? dot_row_tile<T, Rows, 2>
+                                       : dot_row_tile<T, Rows, 1>;
+        tile(k, a + i * lda, lda, stop - i, b, rows_of_b, j, std::min(n, j + dots), c + i * ldc,
+             ldc, accumulate);
       }
     }
   }
@@ -256,11 +277,12 @@ void by_dots_turned(const GemmShape& shape, const T* a, int64_t lda, const T* b,
       for (int64_t row = 0; row < shape.m; row += few) {
         const int64_t rows = std::min(few, shape.m - row);
         turn(a + first * lda + row, lda, steps, rows);
-        by_dots(rows, shape.n, steps, turned, depth, b + first, ldb, add, c + row * ldc, ldc);
+        by_dots(rows, shape.n, steps, turned, depth, b + first, Spaced{ldb}, add, c + row * ldc,
+                ldc);
       }
     } else {
       turn(b + first * ldb, ldb, steps, shape.n);
-      by_dots(shape.m, shape.n, steps, a + first, lda, turned, depth, add, c, ldc);
+      by_dots(shape.m, shape.n, steps, a + first, lda, turned, Spaced{depth}, add, c, ldc);
     }
   }
 }
@@ -272,7 +294,7 @@ void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_
   if (transpose_a && transpose_b) {
     by_dots_turned(shape, a, lda, b, ldb, c, ldc);
   } else if (transpose_b) {
-    by_dots(m, n, k, a, lda, b, ldb, accumulate, c, ldc);
+    by_dots(m, n, k, a, lda, b, Spaced{ldb}, accumulate, c, ldc);
   } else if (!transpose_a && n <= 4 && k > width<T>) {
     // So few columns would leave most lanes of a vector empty.
     by_dots_turned(shape, a, lda, b, ldb, c, ldc);
@@ -280,6 +302,21 @@ void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_
     by_columns(m, n, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, accumulate, c,
                ldc);
   }
+}
+
+template <class T>
+void columns_at(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                const int64_t* offsets, bool accumulate, T* c, int64_t ldc) {
+  for (int64_t column = 0; column < n; column += panel_width<T>) {
+    panel_product(m, std::min(panel_width<T>, n - column), k, a, lda, 1, b + column,
+                  Listed{offsets}, accumulate, c + column, ldc);
+  }
+}
+
+template <class T>
+void dots_at(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+             const int64_t* offsets, bool accumulate, T* c, int64_t ldc) {
+  by_dots(m, n, k, a, lda, b, Listed{offsets}, accumulate, c, ldc);
 }
 
 // Integers are rare: a plain loop, with sums that wrap around.
@@ -303,6 +340,8 @@ void integer_product(const GemmShape& shape, const int64_t* a, int64_t lda, cons
 }  // namespace
 
 extern const GemmTable gemm_table;
-const GemmTable gemm_table = {product<float>, product<double>, integer_product};
+const GemmTable gemm_table = {{product<float>, columns_at<float>, dots_at<float>},
+                              {product<double>, columns_at<double>, dots_at<double>},
+                              integer_product};
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -5,13 +5,28 @@
 
 namespace weft::kernels {
 
-struct GemmTable {
-  template <class T>
-  using Function = void(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb,
-                        T* c, int64_t ldc);
-  Function<float>* f32;
-  Function<double>* f64;
-  Function<int64_t>* i64;
+template <class T>
+using Product = void(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
+                     int64_t ldc);
+// The same, where row i of b as stored begins at b + offsets[i].
+template <class T>
+using ProductAt = void(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                       const int64_t* offsets, bool accumulate, T* c, int64_t ldc);
+
+template <class T>
+struct Products {
+  Product<T>* product;
+  ProductAt<T>* columns_at;  // b is k x n
+  ProductAt<T>* dots_at;     // b is n x k, and multiplied transposed
 };
+
+struct GemmTable {
+  Products<float> f32;
+  Products<double> f64;
+  Product<int64_t>* i64;
+};
+
+// For the processor at hand.
+const GemmTable& gemm_table();
 
 }  // namespace weft::kernels

@@ -432,17 +432,22 @@ void copy_rows(T* to, int64_t to_stride, const T* from, int64_t from_stride, int
   }
 }
 
-// to[r][c] = from[c][r] by square blocks, so that each cache line is fetched once.
+// to[r][c] = from[c][r] by square blocks that pass through a buffer: so each cache line is touched
+// once, also where lines that are a power of two apart push each other out.
 template <class T>
 void copy_transposed(T* to, int64_t to_row, const T* from, int64_t from_column, int64_t rows,
                      int64_t columns) {
-  constexpr int64_t block = 16;
+  constexpr int64_t block = 64 / sizeof(T);
+  T buffer[block][block];
   for (int64_t r = 0; r < rows; r += block) {
-    const int64_t r_end = std::min(r + block, rows);
+    const int64_t height = std::min(block, rows - r);
     for (int64_t c = 0; c < columns; c += block) {
-      const int64_t c_end = std::min(c + block, columns);
-      for (int64_t i = r; i < r_end; ++i) {
-        for (int64_t j = c; j < c_end; ++j) to[i * to_row + j] = from[j * from_column + i];
+      const int64_t width = std::min(block, columns - c);
+      for (int64_t j = 0; j < width; ++j) {
+        for (int64_t i = 0; i < height; ++i) buffer[i][j] = from[(c + j) * from_column + r + i];
+      }
+      for (int64_t i = 0; i < height; ++i) {
+        std::memcpy(to + (r + i) * to_row + c, buffer[i], width * sizeof(T));
       }
     }
   }

@@ -180,16 +180,17 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
   }
   int64_t i = 0;
   // Short sums are added to longer ones, so that rounding errors do not pile up.
-  for (; i + short_steps * step <= count; i += short_steps * step) {
+  while (i + step <= count) {
+    const int64_t stop = i + std::min(short_steps, (count - i) / step) * step;
     Vector<T> parts[rows][vectors];
     for (int r = 0; r < rows; ++r) {
       for (int v = 0; v < vectors; ++v) parts[r][v] = broadcast(Kind::template identity<T>);
     }
-    for (int64_t j = i; j < i + short_steps * step; j += step) {
+    for (; i < stop; i += step) {
       for (int r = 0; r < rows; ++r) {
         Vector<T> x[vectors];
         for (int v = 0; v < vectors; ++v) {
-          x[v] = Kind::map(load(in + r * stride + j + v * width<T>), shifts[r]);
+          x[v] = Kind::map(load(in + r * stride + i + v * width<T>), shifts[r]);
           parts[r][v] = combine_present<Kind, T>(parts[r][v], x[v]);
         }
         if constexpr (extreme_of<Kind> != 0) {
