@@ -245,10 +245,6 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "autograd",
-    "avg_pool1d",
-    "avg_pool1d_",
-    "avg_pool2d",
-    "avg_pool2d_",
     "baddbmm",
     "baddbmm_",
     "batch_norm_train",
@@ -318,6 +314,12 @@ __all__ = [
     "conv_transpose1d_",
     "conv_transpose2d",
     "conv_transpose2d_",
+    "convolution",
+    "convolution_",
+    "convolution_transpose",
+    "convolution_transpose_",
+    "convolution_weight",
+    "convolution_weight_",
     "copy",
     "copy_",
     "copysign",
@@ -749,6 +751,7 @@ __all__ = [
     "short",
     "sigmoid",
     "sigmoid_",
+    "sigmoid_backward",
     "sign",
     "sign_",
     "signbit",
@@ -807,6 +810,7 @@ __all__ = [
     "tan_",
     "tanh",
     "tanh_",
+    "tanh_backward",
     "tanhshrink",
     "tanhshrink_",
     "tensor",
@@ -1129,14 +1133,6 @@ def atanh(input: Tensor) -> Tensor:
     """Returns the number whose hyperbolic tangent each element is."""
 def atanh_(input: Tensor) -> Tensor:
     """Write the result of atanh over input and return it."""
-def avg_pool1d(input: Tensor) -> Tensor:
-    """Comes later."""
-def avg_pool1d_(input: Tensor) -> Tensor:
-    """Write the result of avg_pool1d over input and return it."""
-def avg_pool2d(input: Tensor) -> Tensor:
-    """Comes later."""
-def avg_pool2d_(input: Tensor) -> Tensor:
-    """Write the result of avg_pool2d over input and return it."""
 def baddbmm(
     input: Tensor,
     batch1: Tensor,
@@ -1330,22 +1326,157 @@ def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:
     """Write the result of contiguous over input and return it."""
-def conv1d(input: Tensor) -> Tensor:
-    """Comes later."""
-def conv1d_(input: Tensor) -> Tensor:
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
+def conv1d_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
     """Write the result of conv1d over input and return it."""
-def conv2d(input: Tensor) -> Tensor:
-    """Comes later."""
-def conv2d_(input: Tensor) -> Tensor:
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width)."""
+def conv2d_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
     """Write the result of conv2d over input and return it."""
-def conv_transpose1d(input: Tensor) -> Tensor:
-    """Comes later."""
-def conv_transpose1d_(input: Tensor) -> Tensor:
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    groups: _int = 1,
+    dilation: _int | Sequence[_int] = (1,),
+) -> Tensor:
+    """Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel)."""
+def conv_transpose1d_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    groups: _int = 1,
+    dilation: _int | Sequence[_int] = (1,),
+) -> Tensor:
     """Write the result of conv_transpose1d over input and return it."""
-def conv_transpose2d(input: Tensor) -> Tensor:
-    """Comes later."""
-def conv_transpose2d_(input: Tensor) -> Tensor:
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    groups: _int = 1,
+    dilation: _int | Sequence[_int] = (1,),
+) -> Tensor:
+    """Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width)."""
+def conv_transpose2d_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    groups: _int = 1,
+    dilation: _int | Sequence[_int] = (1,),
+) -> Tensor:
     """Write the result of conv_transpose2d over input and return it."""
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Slides a kernel over the last one or two dimensions of (N, C, ...): each output is a
+    window's products with `weight` (out, C / groups, ...), added up over the window.
+    """
+def convolution_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Write the result of convolution over input and return it."""
+def convolution_transpose(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Spreads each element of (N, C, ...) over a window, times `weight` (C, out / groups, ...),
+    and adds up where windows overlap: the gradient of a convolution's input.
+    """
+def convolution_transpose_(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    output_padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Write the result of convolution_transpose over input and return it."""
+def convolution_weight(
+    input: Tensor,
+    grad: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Returns the gradient of a convolution's weight from its input and its output's gradient.
+    """
+def convolution_weight_(
+    input: Tensor,
+    grad: Tensor,
+    kernel_size: _int | Sequence[_int],
+    stride: _int | Sequence[_int] = (1,),
+    padding: _int | Sequence[_int] = (0,),
+    dilation: _int | Sequence[_int] = (1,),
+    groups: _int = 1,
+) -> Tensor:
+    """Write the result of convolution_weight over input and return it."""
 def copy(input: Tensor, source: Tensor | _Number) -> Tensor:
     """Returns source broadcast to input's shape and cast to its dtype.
 
@@ -2509,6 +2640,8 @@ def sigmoid(input: Tensor) -> Tensor:
     """Computes 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
     """Write the result of sigmoid over input and return it."""
+def sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
+    """Returns the gradient of sigmoid's input: one pass instead of three."""
 def sign(input: Tensor) -> Tensor:
     """Returns -1, 0 or 1 by the sign of each element."""
 def sign_(input: Tensor) -> Tensor:
@@ -2701,6 +2834,8 @@ def tanh(input: Tensor) -> Tensor:
     """Returns the hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """Write the result of tanh over input and return it."""
+def tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
+    """Returns the gradient of tanh's input: one pass instead of three."""
 def tanhshrink(input: Tensor) -> Tensor:
     """Computes x - tanh(x)."""
 def tanhshrink_(input: Tensor) -> Tensor:

@@ -417,10 +417,6 @@ class Tensor:
     def atan_(self) -> Self: ...
     def atanh(self) -> Tensor: ...
     def atanh_(self) -> Self: ...
-    def avg_pool1d(self) -> Tensor: ...
-    def avg_pool1d_(self) -> Self: ...
-    def avg_pool2d(self) -> Tensor: ...
-    def avg_pool2d_(self) -> Self: ...
     def backward(
         self,
         gradient: Tensor | None = None,
@@ -537,14 +533,138 @@ class Tensor:
     def constant_pad_(self, pad: _int | Sequence[_int], value: Tensor | _Number = 0) -> Self: ...
     def contiguous(self) -> Tensor: ...
     def contiguous_(self) -> Self: ...
-    def conv1d(self) -> Tensor: ...
-    def conv1d_(self) -> Self: ...
-    def conv2d(self) -> Tensor: ...
-    def conv2d_(self) -> Self: ...
-    def conv_transpose1d(self) -> Tensor: ...
-    def conv_transpose1d_(self) -> Self: ...
-    def conv_transpose2d(self) -> Tensor: ...
-    def conv_transpose2d_(self) -> Self: ...
+    def conv1d(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    def conv1d_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Self: ...
+    def conv2d(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    def conv2d_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Self: ...
+    def conv_transpose1d(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
+    def conv_transpose1d_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Self: ...
+    def conv_transpose2d(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
+    def conv_transpose2d_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Self: ...
+    def convolution(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    def convolution_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Self: ...
+    def convolution_transpose(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    def convolution_transpose_(
+        self,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Self: ...
+    def convolution_weight(
+        self,
+        grad: Tensor,
+        kernel_size: _int | Sequence[_int],
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    def convolution_weight_(
+        self,
+        grad: Tensor,
+        kernel_size: _int | Sequence[_int],
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Self: ...
     def copy(self, source: Tensor | _Number) -> Tensor: ...
     def copy_(self, source: Tensor | _Number) -> Self: ...
     def copysign(self, other: Tensor | _Number) -> Tensor: ...
@@ -1812,14 +1932,6 @@ class _Operations:
     @staticmethod
     def atanh_(input: Tensor) -> Tensor: ...
     @staticmethod
-    def avg_pool1d(input: Tensor) -> Tensor: ...
-    @staticmethod
-    def avg_pool1d_(input: Tensor) -> Tensor: ...
-    @staticmethod
-    def avg_pool2d(input: Tensor) -> Tensor: ...
-    @staticmethod
-    def avg_pool2d_(input: Tensor) -> Tensor: ...
-    @staticmethod
     def baddbmm(
         input: Tensor,
         batch1: Tensor,
@@ -1969,21 +2081,151 @@ class _Operations:
     @staticmethod
     def contiguous_(input: Tensor) -> Tensor: ...
     @staticmethod
-    def conv1d(input: Tensor) -> Tensor: ...
+    def conv1d(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
     @staticmethod
-    def conv1d_(input: Tensor) -> Tensor: ...
+    def conv1d_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
     @staticmethod
-    def conv2d(input: Tensor) -> Tensor: ...
+    def conv2d(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
     @staticmethod
-    def conv2d_(input: Tensor) -> Tensor: ...
+    def conv2d_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
     @staticmethod
-    def conv_transpose1d(input: Tensor) -> Tensor: ...
+    def conv_transpose1d(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
     @staticmethod
-    def conv_transpose1d_(input: Tensor) -> Tensor: ...
+    def conv_transpose1d_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
     @staticmethod
-    def conv_transpose2d(input: Tensor) -> Tensor: ...
+    def conv_transpose2d(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
     @staticmethod
-    def conv_transpose2d_(input: Tensor) -> Tensor: ...
+    def conv_transpose2d_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        groups: _int = 1,
+        dilation: _int | Sequence[_int] = (1,),
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution_transpose_(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        output_padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution_weight(
+        input: Tensor,
+        grad: Tensor,
+        kernel_size: _int | Sequence[_int],
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
+    @staticmethod
+    def convolution_weight_(
+        input: Tensor,
+        grad: Tensor,
+        kernel_size: _int | Sequence[_int],
+        stride: _int | Sequence[_int] = (1,),
+        padding: _int | Sequence[_int] = (0,),
+        dilation: _int | Sequence[_int] = (1,),
+        groups: _int = 1,
+    ) -> Tensor: ...
     @staticmethod
     def copy(input: Tensor, source: Tensor | _Number) -> Tensor: ...
     @staticmethod
@@ -3136,6 +3378,8 @@ class _Operations:
     @staticmethod
     def sigmoid_(input: Tensor) -> Tensor: ...
     @staticmethod
+    def sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor: ...
+    @staticmethod
     def sign(input: Tensor) -> Tensor: ...
     @staticmethod
     def sign_(input: Tensor) -> Tensor: ...
@@ -3343,6 +3587,8 @@ class _Operations:
     @staticmethod
     def tanh_(input: Tensor) -> Tensor: ...
     @staticmethod
+    def tanh_backward(grad: Tensor, output: Tensor) -> Tensor: ...
+    @staticmethod
     def tanhshrink(input: Tensor) -> Tensor: ...
     @staticmethod
     def tanhshrink_(input: Tensor) -> Tensor: ...
@@ -3532,6 +3778,7 @@ def resolve_position(position: _int, /) -> tuple[str, _int, str]: ...
 def set_own_folder(folder: str, /) -> None: ...
 def position_now() -> _int: ...
 def memory_of(tensor: Tensor, /) -> Any: ...
+def from_array(array: Any, /) -> Tensor | None: ...
 def from_buffer(buffer: Any, dtype: dtype, /) -> Tensor: ...
 def to_dlpack(tensor: Tensor, /) -> Any: ...
 def from_dlpack(capsule: Any, /) -> Tensor: ...

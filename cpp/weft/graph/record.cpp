@@ -357,7 +357,8 @@ Values without_overwritten(const Op& op, const Attributes& attributes, std::span
                 .saved_inputs;
   }
   for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i] || !(saved & bit_of(i)) || !tensor::may_overlap(kept[i].array(), destination)) continue;
+    // The whole storage counts: its version is what backward looks at.
+    if (!kept[i] || !(saved & bit_of(i)) || kept[i].array().storage != destination.storage) continue;
     const Array& array = inputs[i].array();
     Array copy = Array::allocate(array.sizes, array.dtype);
     host.copy(array, copy);

@@ -129,17 +129,32 @@ void write_lines(Call& call, Combine combine) {
   kernels::scatter(line_source(call), dim, at_least_1d(indices), at_least_1d(call.out()), combine);
 }
 
-// The gradient of src: what lies at the indices, and zeros where src is larger than index.
-Value line_gradient(Gradient& g, const Value& grad, const Value& index) {
-  Value result = gather(grad, g.integer("dim"), index);
+// A gradient of the part of src that index covers, with zeros for the rest.
+Value grown_to_source(const Gradient& g, const Value& gradient) {
   const Dims &wanted = g.input_sizes(2), &given = g.input_sizes(1);
-  if (wanted == given || wanted.size() != given.size()) return result;
+  if (wanted == given) return gradient;
+  if (tensor::count_of(given) == 0) return zeros(wanted, g.output_dtype());
   Dims pad;
-  for (size_t i = wanted.size(); i-- > 0;) {
+  for (size_t i = std::min(wanted.size(), given.size()); i-- > 0;) {
     pad.push_back(0);
     pad.push_back(wanted[i] - given[i]);
   }
-  return constant_pad(result, pad, int64_t{0});
+  return constant_pad(gradient, pad, int64_t{0});
+}
+
+// The part of src that index covers.
+Value source_part(const Gradient& g, Value src) {
+  const Dims& sizes = g.input_sizes(1);
+  if (src.sizes() == sizes) return src;
+  if (tensor::count_of(sizes) == 0) return zeros(sizes, src.dtype());
+  for (size_t i = 0; i < sizes.size() && src.rank() > 0; ++i) {
+    src = slice(src, static_cast<int64_t>(i), 0, sizes[i]);
+  }
+  return src;
+}
+
+Value line_gradient(Gradient& g, const Value& grad, const Value& index) {
+  return grown_to_source(g, gather(grad, g.integer("dim"), index));
 }
 
 // --- several indices at once ---------------------------------------------------------------------
@@ -401,7 +416,8 @@ OP(scatter_reduce) {
     kernels::copy(result, at_least_1d(out));
   }),
   .gradient = [](Gradient& g) -> Values {
-    const Value &input = g.input(0), &index = g.input(1), &src = g.input(2), &out = g.output();
+    const Value &input = g.input(0), &index = g.input(1), &out = g.output();
+    const Value src = source_part(g, g.input(2));
     const std::string& reduce = g.string("reduce");
     const int64_t dim = g.integer("dim");
     const bool include_self = g.flag("include_self");
@@ -416,7 +432,7 @@ OP(scatter_reduce) {
     if (reduce == "sum") {
       to_src = at_index(grad);
     } else if (reduce == "mean") {
-      Value counts = added(include_self ? blank + 1.0 : blank, ones(g.input_sizes(2), dtype));
+      Value counts = added(include_self ? blank + 1.0 : blank, ones(src.sizes(), dtype));
       to_input = grad / masked_fill(counts, eq(counts, 0.0), 1.0);
       to_src = at_index(to_input);
     } else if (reduce == "prod") {
@@ -438,7 +454,7 @@ OP(scatter_reduce) {
       to_src = src_wins * at_index(shared);
     }
     if (!include_self) to_input = scatter(to_input, dim, index, 0.0);
-    return {to_input, Value(), to_src};
+    return {to_input, Value(), grown_to_source(g, to_src)};
   },
 };
 
@@ -729,8 +745,8 @@ OP(masked_fill) {
   .signature = "masked_fill(input: Tensor, mask: Tensor, value: Tensor|Number) -> Tensor",
   .doc = "Returns a copy of input with a value where mask is true.",
   .shape = [](Call& call) {
-    call.require(call[1].dtype() == DType::boolean, ErrorKind::dtype, "mask must be a bool tensor, got ",
-                 tensor::name_of(call[1].dtype()));
+    call.require(call[1].dtype() == DType::boolean, ErrorKind::dtype,
+                 "mask must be a bool tensor, got ", tensor::name_of(call[1].dtype()));
     infer_elementwise(call, first);
   },
   .run = FORMULA(numbers, (x, mask, value), mask != 0 ? value : x),

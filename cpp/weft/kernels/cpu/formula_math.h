@@ -221,7 +221,13 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
-inline double multiply_add(double a, double b, double c) { return a * b + c; }
+inline double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 
 // c[0] + c[1] x + ..., by Horner's rule.
 template <class T, class... Rest>
@@ -321,9 +327,9 @@ struct Split {
 };
 inline Split split_float(float x) {
   const bool tiny = x < 0x1p-126f;
-  const int32_t bits = std::bit_cast<int32_t>(tiny ? x * 0x1p23f : x);
-  const int32_t exponent = (bits - 0x3f2aaaab) >> 23;
-  const float mantissa = std::bit_cast<float>(bits - exponent * (1 << 23));
+  const uint32_t bits = std::bit_cast<uint32_t>(tiny ? x * 0x1p23f : x);
+  const int32_t exponent = static_cast<int32_t>(bits - 0x3f2aaaabu) >> 23;
+  const float mantissa = std::bit_cast<float>(bits - (static_cast<uint32_t>(exponent) << 23));
   return {static_cast<float>(exponent) - (tiny ? 23.0f : 0.0f), mantissa - 1};
 }
 // ln(1 + f) - f for |f| <= 1/3.
@@ -660,13 +666,74 @@ inline float hypot(float x, float y) { return std::hypot(x, y); }
 // --- float64
 // --------------------------------------------------------------------------------------
 
-inline double exp(double x) { return std::exp(x); }
+// The functions that networks use most are written as in float32; the others are the C library's,
+// one element at a time.
+inline constexpr double infinity64 = std::numeric_limits<double>::infinity();
+inline constexpr double nan64 = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double rounder64 = 0x1.8p52;
+inline constexpr double ln2_high64 = 0x1.62e42feep-1, ln2_low64 = 0x1.a39ef35793c76p-33;
+
+// e^r - 1 for |r| <= ln(2) / 2.
+inline double expm1_core(double r) {
+  const double q =
+      polynomial(r, 0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800);
+  return multiply_add(r * r, q, r);
+}
+inline double exp(double x) {
+  x = x > 711.0 ? 711.0 : x;
+  x = x < -746.0 ? -746.0 : x;
+  const bool grows = x > 0;
+  const double bias = grows ? rounder64 + 511 : rounder64 + 1535;
+  const double shifted = multiply_add(x, 0x1.71547652b82fep+0, bias);
+  const double n = shifted - bias;
+  double r = multiply_add(n, -ln2_high64, x);
+  r = multiply_add(n, -ln2_low64, r);
+  const double scale = std::bit_cast<double>(std::bit_cast<uint64_t>(shifted) << 52);
+  return (1 + expm1_core(r)) * scale * (grows ? 0x1p512 : 0x1p-512);
+}
+inline double expm1(double x) {
+  const double clamped = x < -40.0 ? -40.0 : x > 709.9 ? 709.9 : x;
+  const double shifted = multiply_add(clamped, 0x1.71547652b82fep+0, rounder64 + 1022);
+  const double n = shifted - (rounder64 + 1022);
+  double r = multiply_add(n, -ln2_high64, clamped);
+  r = multiply_add(n, -ln2_low64, r);
+  const double half = std::bit_cast<double>(std::bit_cast<uint64_t>(shifted) << 52);
+  const double result = 2 * multiply_add(half, expm1_core(r), half - 0.5);
+  return x == 0 ? x : result;
+}
+inline double log(double x) {
+  const bool tiny = x < 0x1p-1022;
+  const uint64_t bits = std::bit_cast<uint64_t>(tiny ? x * 0x1p54 : x);
+  // The exponent of x / sqrt(1/2), above 1023; in the low bits of a float64 it becomes a number.
+  const uint64_t biased = (bits - 0x3fe6a09e667f3bcdu + (uint64_t{1023} << 52)) >> 52;
+  const double number = std::bit_cast<double>(biased | 0x4330000000000000u) - 0x1p52;
+  const double n = number - 1023 - (tiny ? 54.0 : 0.0);
+  const double f = std::bit_cast<double>(bits - ((biased - 1023) << 52)) - 1;
+  const double s = f / (2 + f);
+  const double z = s * s;
+  const double p = polynomial(z, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15,
+                              2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23);
+  const double half = 0.5 * f * f;
+  const double low = multiply_add(s, multiply_add(z, p, half), n * ln2_low64);
+  double result = multiply_add(n, ln2_high64, f - (half - low));
+  result = x == infinity64 ? x : result;
+  return x > 0 ? result : x == 0 ? -infinity64 : nan64;
+}
+inline double log1p(double x) {
+  const double sum = 1 + x;
+  const double lost = x < 1 ? x - (sum - 1) : 1 - (sum - x);
+  const double result = log(sum) + (abs(sum) < 0x1p900 && sum != 0 ? lost / sum : 0.0);
+  return abs(x) < 0x1p-54 ? x : result;
+}
+inline double tanh(double x) {
+  const double a = abs(x);
+  const double e = expm1(2 * (a > 22.0 ? 22.0 : a));
+  return copysign(e / (e + 2), x);
+}
 inline double exp2(double x) { return std::exp2(x); }
-inline double expm1(double x) { return std::expm1(x); }
-inline double log(double x) { return std::log(x); }
 inline double log2(double x) { return std::log2(x); }
 inline double log10(double x) { return std::log10(x); }
-inline double log1p(double x) { return std::log1p(x); }
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 inline double tan(double x) { return std::tan(x); }
@@ -676,7 +743,6 @@ inline double atan(double x) { return std::atan(x); }
 inline double atan2(double y, double x) { return std::atan2(y, x); }
 inline double sinh(double x) { return std::sinh(x); }
 inline double cosh(double x) { return std::cosh(x); }
-inline double tanh(double x) { return std::tanh(x); }
 inline double asinh(double x) { return std::asinh(x); }
 inline double acosh(double x) { return std::acosh(x); }
 inline double atanh(double x) { return std::atanh(x); }
@@ -757,7 +823,7 @@ inline double zeta(double s, double x) {
   if (s == 1 || (x <= 0 && x == floor(x))) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (int k = 0; k < 10 || x < 0; ++k, x += 1) {
-    if (k > 100000) return std::numeric_limits<double>::quiet_NaN();
+    if (k > 1000) return std::numeric_limits<double>::quiet_NaN();
     sum += pow(x, -s);
   }
   // Bernoulli's numbers B(2j) / (2j)!

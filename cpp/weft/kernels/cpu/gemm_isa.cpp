@@ -33,39 +33,40 @@ struct Listed {
 // ---- b has rows of columns -------------------------------------------------------------------
 
 // c[r][...] += sum over p of a[r * a_row + p * a_step] * b[b_rows[p] + ...] for `rows` rows and
-// `vectors` vectors of columns, of which the last may have only `tail` columns.
+// `vectors` vectors of columns. The last vector ends with the last column and may overlap the one
+// before it. One vector alone may have fewer columns than lanes, and is `partial` then.
 template <class T, class Rows, int rows, int vectors, bool partial>
 void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, Rows b_rows, T* c,
-          int64_t ldc, bool accumulate, int tail) {
-  const auto is_partial = [](int v) { return partial && v == vectors - 1; };
+          int64_t ldc, bool accumulate, int columns) {
+  static_assert(!partial || vectors == 1);
+  const int64_t last = columns - width<T>;
+  const auto start = [=](int v) { return v == vectors - 1 && !partial ? last : v * width<T>; };
   Vector<T> sums[rows][vectors];
   for (int r = 0; r < rows; ++r) {
     for (int v = 0; v < vectors; ++v) {
-      const T* from = c + r * ldc + v * width<T>;
-      sums[r][v] = !accumulate       ? Vector<T>{}
-                   : is_partial(v) ? load_first(from, tail)
-                                   : load(from);
+      const T* from = c + r * ldc + start(v);
+      sums[r][v] = !accumulate ? Vector<T>{} : partial ? load_first(from, columns) : load(from);
     }
   }
   for (int64_t p = 0; p < k; ++p) {
-    Vector<T> columns[vectors];
+    const T* from = b + b_rows[p];
+    Vector<T> others[vectors];
     for (int v = 0; v < vectors; ++v) {
-      const T* from = b + b_rows[p] + v * width<T>;
-      columns[v] = is_partial(v) ? load_first(from, tail) : load(from);
+      others[v] = partial ? load_first(from, columns) : load(from + start(v));
     }
     for (int r = 0; r < rows; ++r) {
       const Vector<T> factor = broadcast(a[r * a_row]);
-      for (int v = 0; v < vectors; ++v) sums[r][v] = fma<T>(factor, columns[v], sums[r][v]);
+      for (int v = 0; v < vectors; ++v) sums[r][v] = fma<T>(factor, others[v], sums[r][v]);
     }
     a += a_step;
   }
   for (int r = 0; r < rows; ++r) {
     for (int v = 0; v < vectors; ++v) {
-      T* to = c + r * ldc + v * width<T>;
-      if (is_partial(v)) {
-        store_first(to, sums[r][v], tail);
+      T* to = c + r * ldc + start(v);
+      if constexpr (partial) {
+        store_first<T>(to, sums[r][v], columns);
       } else {
-        store(to, sums[r][v]);
+        store<T>(to, sums[r][v]);
       }
     }
   }
@@ -73,17 +74,17 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, Rows
 
 template <class T, class Rows>
 using Tile = void(int64_t k, const T* a, int64_t a_row, int64_t a_step, const T* b, Rows b_rows,
-                  T* c, int64_t ldc, bool accumulate, int tail);
+                  T* c, int64_t ldc, bool accumulate, int columns);
 
-// table[rows - 1][vectors - 1][partial]
+// table[rows - 1][vectors], where 0 vectors stand for a partial one
 template <class T, class Rows>
 struct Tiles {
-  Tile<T, Rows>* table[max_rows][max_vectors][2];
+  Tile<T, Rows>* table[max_rows][max_vectors + 1];
   constexpr Tiles() : table{} { fill<1, 1>(); }
   template <int rows, int vectors>
   constexpr void fill() {
-    table[rows - 1][vectors - 1][0] = tile<T, Rows, rows, vectors, false>;
-    table[rows - 1][vectors - 1][1] = tile<T, Rows, rows, vectors, true>;
+    table[rows - 1][vectors] = tile<T, Rows, rows, vectors, false>;
+    if constexpr (vectors == 1) table[rows - 1][0] = tile<T, Rows, rows, 1, true>;
     if constexpr (vectors < max_vectors) {
       fill<rows, vectors + 1>();
     } else if constexpr (rows < max_rows) {
@@ -101,16 +102,28 @@ constexpr int64_t panel_width = max_vectors * width<T>;
 template <class T, class Rows>
 void panel_product(int64_t m, int64_t columns, int64_t k, const T* a, int64_t a_row, int64_t a_step,
                    const T* panel, Rows rows_of_panel, bool accumulate, T* c, int64_t ldc) {
-  const int vectors = static_cast<int>((columns + width<T> - 1) / width<T>);
-  const int tail = static_cast<int>(columns - (vectors - 1) * width<T>);
+  const int64_t vectors = columns < width<T> ? 0 : (columns + width<T> - 1) / width<T>;
   // Rows are spread evenly, so that no tile has a single row left over.
   const int64_t row_tiles = (m + max_rows - 1) / max_rows;
   for (int64_t t = 0; t < row_tiles; ++t) {
     const int64_t row = m * t / row_tiles;
     const int64_t rows = m * (t + 1) / row_tiles - row;
-    tiles<T, Rows>.table[rows - 1][vectors - 1][tail != width<T>](
-        k, a + row * a_row, a_row, a_step, panel, rows_of_panel, c + row * ldc, ldc, accumulate,
-        tail);
+    tiles<T, Rows>.table[rows - 1][vectors](k, a + row * a_row, a_row, a_step, panel, rows_of_panel,
+                                            c + row * ldc, ldc, accumulate,
+                                            static_cast<int>(columns));
+  }
+}
+
+// Calls body(first column, number of columns) for panels that cover n columns. Vectors are spread
+// evenly, so that no panel but the only one has less than a vector.
+template <class T, class Body>
+void over_panels(int64_t n, Body body) {
+  const int64_t vectors = (n + width<T> - 1) / width<T>;
+  const int64_t panels = (vectors + max_vectors - 1) / max_vectors;
+  for (int64_t t = 0; t < panels; ++t) {
+    const int64_t first = vectors * t / panels * width<T>;
+    const int64_t last = std::min(n, vectors * (t + 1) / panels * width<T>);
+    body(first, last - first);
   }
 }
 
@@ -127,8 +140,7 @@ void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int6
   const int64_t depth = m > max_rows ? panel_depth : n * k > (1 << 16) ? 16 : std::max<int64_t>(k, 1);
   for (int64_t first = 0; first < std::max<int64_t>(k, 1); first += depth) {
     const int64_t steps = std::min(depth, k - first);
-    for (int64_t column = 0; column < n; column += panel_width<T>) {
-      const int64_t columns = std::min(panel_width<T>, n - column);
+    over_panels<T>(n, [&](int64_t column, int64_t columns) {
       const T* panel = b + first * ldb + column;
       if (pack) {
         for (int64_t p = 0; p < steps; ++p) {
@@ -144,7 +156,7 @@ void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int6
       }
       panel_product(m, columns, steps, a + first * a_step, a_row, a_step, panel,
                     Spaced{pack ? panel_width<T> : ldb}, accumulate || first > 0, c + column, ldc);
-    }
+    });
   }
 }
 
@@ -307,10 +319,9 @@ void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_
 template <class T>
 void columns_at(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
                 const int64_t* offsets, bool accumulate, T* c, int64_t ldc) {
-  for (int64_t column = 0; column < n; column += panel_width<T>) {
-    panel_product(m, std::min(panel_width<T>, n - column), k, a, lda, 1, b + column,
-                  Listed{offsets}, accumulate, c + column, ldc);
-  }
+  over_panels<T>(n, [&](int64_t column, int64_t columns) {
+    panel_product(m, columns, k, a, lda, 1, b + column, Listed{offsets}, accumulate, c + column, ldc);
+  });
 }
 
 template <class T>

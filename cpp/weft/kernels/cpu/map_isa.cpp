@@ -26,7 +26,7 @@ using tensor::Half;
 // -------------------------------------------------------------------------------------
 
 constexpr bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 // Whether a formula's text calls this function.
@@ -50,27 +50,27 @@ constexpr bool periodic =
     static T apply(__VA_ARGS__)
 #define WEFT_FORMULA_1(name, domain, x, ...)                               \
   WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) { \
-    return as_lane<T>(__VA_ARGS__);                                                 \
+    return as_lane<T>(__VA_ARGS__);                                        \
   }                                                                        \
   }                                                                        \
   ;
 #define WEFT_FORMULA_2(name, domain, x, y, ...)                                                  \
   WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y) { \
-    return as_lane<T>(__VA_ARGS__);                                                                       \
+    return as_lane<T>(__VA_ARGS__);                                                              \
   }                                                                                              \
   }                                                                                              \
   ;
 #define WEFT_FORMULA_3(name, domain, x, y, z, ...)                                             \
   WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
                     [[maybe_unused]] T z) {                                                    \
-    return as_lane<T>(__VA_ARGS__);                                                                     \
+    return as_lane<T>(__VA_ARGS__);                                                            \
   }                                                                                            \
   }                                                                                            \
   ;
 #define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                                          \
   WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
                     [[maybe_unused]] T z, [[maybe_unused]] T w) {                              \
-    return as_lane<T>(__VA_ARGS__);                                                                     \
+    return as_lane<T>(__VA_ARGS__);                                                            \
   }                                                                                            \
   }                                                                                            \
   ;
@@ -82,17 +82,35 @@ enum class Domain { floats, numbers, integers };
 #undef WEFT_FORMULA_3
 #undef WEFT_FORMULA_4
 
+// Functions that cost little more than the memory that they read.
+constexpr std::string_view light_functions[] = {
+    "T", "abs", "both", "copysign", "either", "isinf", "isnan", "max", "min", "select", "sign"};
+
+// Formulas that only wait for memory.
+constexpr bool is_light(std::string_view text) {
+  for (size_t at = text.find('('); at != text.npos; at = text.find('(', at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && is_letter(text[begin - 1])) --begin;
+    const std::string_view name = text.substr(begin, at - begin);
+    bool light = name.empty();
+    for (const std::string_view function : light_functions) light = light || name == function;
+    if (!light) return false;
+  }
+  return true;
+}
+
 // Elements are computed this many at a time; the last ones in a padded buffer. So each element
-// goes through the same instructions wherever it stands, and loops need no remainder code.
+// goes through the same instructions wherever it stands, and loops need no remainder code. Half a
+// register of AVX-512 is faster where memory is what takes time.
+template <class F, class T>
 #ifdef __AVX512F__
-template <class T>
-constexpr int width = 64 / sizeof(T);
+constexpr int width = (is_light(F::text) ? 32 : 64) / sizeof(T);
 #else
-template <class T>
 constexpr int width = 32 / sizeof(T);
 #endif
 // The same for a few elements.
-constexpr int narrow_width = 8;
+template <class F, class T>
+constexpr int narrow_width = width<F, T> < 8 ? width<F, T> : 8;
 
 // `count` is a multiple of `Width`. The output may be one of the inputs. `flatten` puts the whole
 // formula into the loop, without which there is no SIMD.
@@ -101,8 +119,8 @@ template <class F, class T, class Compute, int Width, size_t... I>
                                                std::index_sequence<I...>) {
   const T* const from[] = {in[I]...};
   for (int64_t i = 0; i < count; i += Width) {
-    // Each element is read before it is written, also where the output is an input (ivdep); as a loop
-    // this becomes SIMD code, unrolled too early often not (unroll 1).
+    // Each element is read before it is written, also where the output is an input (ivdep); as a
+    // loop this becomes SIMD code, unrolled too early often not (unroll 1).
 #pragma GCC ivdep
 #pragma GCC unroll 1
     for (int j = 0; j < Width; ++j) {
@@ -161,10 +179,10 @@ void run_checked(T* out, const T* const* in, int64_t count) {
   run_whole<F, T, T, Width>(out, in, count, parameters);
 }
 
-// Copies fewer than 8 elements by halves: a call of memcpy would take longer.
-template <class T>
+// Copies fewer than `Width` elements by halves: a call of memcpy would take longer.
+template <int Width, class T>
 inline void copy_few(T* to, const T* from, int64_t count) {
-  for (int half = narrow_width / 2; half > 0; half /= 2) {
+  for (int half = Width / 2; half > 0; half /= 2) {
     if (count & half) {
       std::memcpy(to, from, half * sizeof(T));
       to += half;
@@ -175,6 +193,7 @@ inline void copy_few(T* to, const T* from, int64_t count) {
 
 template <class F, class T>
 void run_block(void* out, const void* const* in, int64_t count) {
+  constexpr int wide = width<F, T>, narrow = narrow_width<F, T>;
   const T* from[F::arity];
   for (int k = 0; k < F::arity; ++k) from[k] = static_cast<const T*>(in[k]);
   T* to = static_cast<T*>(out);
@@ -183,20 +202,18 @@ void run_block(void* out, const void* const* in, int64_t count) {
     to += part;
     for (int k = 0; k < F::arity; ++k) from[k] += part;
   };
-  if (count >= width<T>) run(std::integral_constant<int, width<T>>(), count & -width<T>);
-  const int64_t rest = count & (narrow_width - 1);
-  if (width<T> > narrow_width && (count & narrow_width)) {
-    run(std::integral_constant<int, narrow_width>(), narrow_width);
-  }
+  if (count >= wide) run(std::integral_constant<int, wide>(), count & -wide);
+  if (wide > narrow && (count & narrow)) run(std::integral_constant<int, narrow>(), narrow);
+  const int64_t rest = count & (narrow - 1);
   if (rest == 0) return;
-  alignas(64) T buffer[F::arity + 1][narrow_width];
+  alignas(64) T buffer[F::arity + 1][narrow];
   std::memset(buffer, 0, F::arity * sizeof buffer[0]);
   for (int k = 0; k < F::arity; ++k) {
-    copy_few(buffer[k], from[k], rest);
+    copy_few<narrow>(buffer[k], from[k], rest);
     from[k] = buffer[k];
   }
-  run_checked<narrow_width, F, T>(buffer[F::arity], from, narrow_width);
-  copy_few(to, buffer[F::arity], rest);
+  run_checked<narrow, F, T>(buffer[F::arity], from, narrow);
+  copy_few<narrow>(to, buffer[F::arity], rest);
 }
 
 template <class F, class T>

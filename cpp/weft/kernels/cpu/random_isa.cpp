@@ -1,5 +1,8 @@
-// Loops over groups of elements, compiled once per instruction set. Without contraction to fused
-// multiply-adds, so that every processor draws the same numbers.
+// Loops over groups of elements, compiled once per instruction set.
+
+// Without fused multiply-adds every processor draws the same numbers.
+#pragma GCC optimize("fp-contract=off")
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

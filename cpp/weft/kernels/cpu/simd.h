@@ -38,12 +38,12 @@ inline Vector<T> load(const T* from) {
   return result;
 }
 template <class T>
-inline void store(T* to, const Vector<T>& value) {
+inline void store(T* to, Vector<T> value) {
   std::memcpy(to, &value, sizeof value);
 }
 template <class T>
 inline Vector<T> broadcast(T value) {
-  return Vector<T>{} + value;
+  return value - Vector<T>{};  // taking zero away changes nothing, not even -0, and costs nothing
 }
 
 #if defined(__AVX512F__)
@@ -58,14 +58,19 @@ inline __m256i first(int count) {
 }
 #endif
 
-// The first `count` lanes, zeros (or `rest`) behind them; memory past them is not touched.
+// The first `count` lanes, zeros behind them; memory past them is not touched.
 template <class T>
 inline Vector<T> load_first(const T* from, int count) {
 #if defined(__AVX512F__)
+  // As an instruction, not an intrinsic: around those g++ 12 keeps arrays of vectors in memory.
+  Vector<T> result;
+  const auto& memory = *reinterpret_cast<const T(*)[width<T>]>(from);
   if constexpr (std::is_same_v<T, float>) {
-    return (Vector<T>)_mm512_maskz_loadu_ps(first(count), from);
+    asm("vmovups %1, %0%{%2%}%{z%}" : "=v"(result) : "m"(memory), "Yk"(first(count)));
+    return result;
   } else if constexpr (std::is_same_v<T, double>) {
-    return (Vector<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first(count)), from);
+    asm("vmovupd %1, %0%{%2%}%{z%}" : "=v"(result) : "m"(memory), "Yk"(first(count)));
+    return result;
   }
 #elif defined(__AVX2__)
   if constexpr (std::is_same_v<T, float>) {
@@ -74,18 +79,12 @@ inline Vector<T> load_first(const T* from, int count) {
     return (Vector<T>)_mm256_maskload_pd(from, first<T>(count));
   }
 #endif
-  Vector<T> result{};
-  for (int i = 0; i < count; ++i) result[i] = from[i];
-  return result;
+  Vector<T> result_of_loop{};
+  for (int i = 0; i < count; ++i) result_of_loop[i] = from[i];
+  return result_of_loop;
 }
 template <class T>
-inline Vector<T> load_first(const T* from, int count, T rest) {
-  Vector<T> result = load_first(from, count);
-  for (int i = count; i < width<T>; ++i) result[i] = rest;
-  return result;
-}
-template <class T>
-inline void store_first(T* to, const Vector<T>& value, int count) {
+inline void store_first(T* to, Vector<T> value, int count) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<T, float>) {
     return _mm512_mask_storeu_ps(to, first(count), (__m512)value);
@@ -104,7 +103,7 @@ inline void store_first(T* to, const Vector<T>& value, int count) {
 
 // a * b + c, rounded once where the processor can.
 template <class T>
-inline Vector<T> fma(const Vector<T>& a, const Vector<T>& b, const Vector<T>& c) {
+inline Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<T, float>) {
     return (Vector<T>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -123,7 +122,7 @@ inline Vector<T> fma(const Vector<T>& a, const Vector<T>& b, const Vector<T>& c)
 
 // The larger (or smaller) of each pair of lanes; b where either is NaN.
 template <class T>
-inline Vector<T> larger(const Vector<T>& a, const Vector<T>& b) {
+inline Vector<T> larger(Vector<T> a, Vector<T> b) {
 #if defined(__AVX512F__)
   // The masked form, because the plain one warns in g++ 12 by mistake.
   if constexpr (std::is_same_v<T, float>) {
@@ -138,7 +137,7 @@ inline Vector<T> larger(const Vector<T>& a, const Vector<T>& b) {
   return a > b ? a : b;
 }
 template <class T>
-inline Vector<T> smaller(const Vector<T>& a, const Vector<T>& b) {
+inline Vector<T> smaller(Vector<T> a, Vector<T> b) {
 #if defined(__AVX512F__)
   // The masked form, because the plain one warns in g++ 12 by mistake.
   if constexpr (std::is_same_v<T, float>) {
@@ -157,7 +156,7 @@ inline Vector<T> smaller(const Vector<T>& a, const Vector<T>& b) {
 template <class T>
 class NanWatch {
  public:
-  void see(const Vector<T>& a, const Vector<T>& b) {
+  void see(Vector<T> a, Vector<T> b) {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<T, float>) {
       seen_ |= _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
@@ -187,7 +186,7 @@ class NanWatch {
 };
 
 template <class T>
-inline T sum_lanes(const Vector<T>& value) {
+inline T sum_lanes(Vector<T> value) {
   T lanes[width<T>];
   store(lanes, value);
   for (int half = width<T> / 2; half > 0; half /= 2) {
