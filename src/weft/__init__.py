@@ -3,6 +3,11 @@
 The names are PyTorch's: `import weft as torch` runs PyTorch programs.
 """
 
+# Every name imported here is public, used in this file or not. Type checkers read __init__.pyi, so
+# they need not follow how `__all__` is made from the op table.
+# ruff: noqa: F401
+# pyright: reportUnusedImport=false, reportUnsupportedDunderAll=false
+
 from __future__ import annotations
 
 import os as _os
@@ -20,7 +25,7 @@ from weft._core import (
     ShapeError,
     UnsupportedError,
     bfloat16,
-    bool,  # noqa: A004 - PyTorch's name
+    bool,
     float16,
     float32,
     float64,
@@ -69,10 +74,10 @@ from weft.random import (  # noqa: E402
     set_rng_state,
 )
 
-float = float32  # noqa: A001 - PyTorch's names
+float = float32
 double = float64
 half = float16
-int = int32  # noqa: A001
+int = int32
 long = int64
 short = int16
 

@@ -42,7 +42,7 @@ _PROFILES = {
 _options = PrintOptions()
 
 
-def set_printoptions(  # noqa: PLR0917 (the signature is PyTorch's)
+def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
     edgeitems: int | None = None,

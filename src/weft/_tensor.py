@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from weft import _core, _printing
 from weft._core import Tensor, dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self, SupportsIndex
 
     import numpy as np
 
@@ -48,12 +49,16 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
-    def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
+        item = super().__getitem__(index)
+        return Size(item) if isinstance(item, tuple) else item
 
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
-        return Size(tuple.__add__(self, other))
+        return Size(super().__add__(other))
 
     def __reduce__(self) -> Any:
         return Size, (tuple(self),)
@@ -74,6 +79,9 @@ class device:  # noqa: N801 - PyTorch's name
     """
 
     __slots__ = ("index", "type")
+
+    index: int | None
+    type: str
 
     def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
         if isinstance(type, device):
@@ -191,12 +199,12 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     array = np.asarray(_core.memory_of(self))
     if self.dtype is _core.bfloat16:
         try:
-            import ml_dtypes  # noqa: PLC0415 # pyright: ignore
+            import ml_dtypes  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - optional
         except ImportError:
             raise TypeError(
                 "numpy(): NumPy has no bfloat16; install ml_dtypes or call .float() first"
             ) from None
-        return array.view(ml_dtypes.bfloat16)  # pyright: ignore
+        return array.view(ml_dtypes.bfloat16)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType]
     return array
 
 
@@ -220,6 +228,10 @@ def _dlpack(
     return _core.to_dlpack(self.detach().clone() if copy else self)
 
 
+def _dlpack_device(self: Tensor) -> tuple[int, int]:  # noqa: ARG001 - the protocol's signature
+    return 1, 0  # the CPU's kind in the protocol, and its number
+
+
 # --- making tensors -----------------------------------------------------------------------------
 
 
@@ -241,16 +253,20 @@ def _read(data: Any, dtype: dtype | None) -> Tensor:
         return made.clone() if dtype is None else _ops.cast(made, dtype).clone()
     if isinstance(data, range):
         data = list(data)
-    elif isinstance(data, list) and any(hasattr(item, "__array_interface__") for item in data):
+    elif isinstance(data, list) and any(map(_is_array, cast("list[Any]", data))):
         data = _without_arrays(data)
     return _core.tensor(data, dtype)
+
+
+def _is_array(data: Any) -> bool:
+    return hasattr(data, "__array_interface__")
 
 
 def _without_arrays(data: Any) -> Any:
     """Replace arrays inside nested lists by lists."""
     if isinstance(data, (list, tuple)):
-        return [_without_arrays(item) for item in data]  # pyright: ignore
-    return data.tolist() if hasattr(data, "__array_interface__") else data
+        return [_without_arrays(item) for item in cast("list[Any]", data)]
+    return data.tolist() if _is_array(data) else data
 
 
 def tensor(
@@ -259,7 +275,7 @@ def tensor(
     dtype: dtype | None = None,
     device: Any = None,
     requires_grad: bool = False,
-    pin_memory: bool = False,  # noqa: ARG001 - there is nothing to pin on a CPU
+    pin_memory: bool = False,  # noqa: ARG001 - PyTorch's signature
 ) -> Tensor:
     """Make a tensor from numbers, nested lists, or an array; the data is copied.
 
@@ -268,6 +284,7 @@ def tensor(
         dtype: The element type; by default the one that fits the data.
         device: Only the CPU so far.
         requires_grad: Whether backward should accumulate a gradient for it.
+        pin_memory: Changes nothing: there is nothing to pin on a CPU.
 
     Returns:
         A new tensor without history.
@@ -402,7 +419,7 @@ class RemovableHandle:
         """Remove the hook; doing it twice is harmless."""
         _core.remove_hook(self.id)
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -453,7 +470,7 @@ def _to(
     *args: Any,
     dtype: dtype | None = None,
     device: Any = None,
-    non_blocking: bool = False,  # noqa: ARG001 - nothing to wait for on a CPU
+    non_blocking: bool = False,  # noqa: ARG001 - PyTorch's signature
     copy: bool = False,
     memory_format: Any = None,  # noqa: ARG001
 ) -> Tensor:
@@ -463,7 +480,9 @@ def _to(
         args: A dtype, a device, or a tensor to be like.
         dtype: The wanted element type.
         device: Only the CPU so far.
+        non_blocking: Changes nothing: there is nothing to wait for on a CPU.
         copy: Copy even if nothing changes.
+        memory_format: Changes nothing: there is one format.
     """
     for argument in args:
         if isinstance(argument, Tensor):
@@ -635,7 +654,7 @@ _METHODS: dict[str, Any] = {
     "__deepcopy__": _deepcopy,
     "__dir__": _dir,
     "__dlpack__": _dlpack,
-    "__dlpack_device__": lambda _self: (1, 0),
+    "__dlpack_device__": _dlpack_device,
     "__format__": _format,
     "__module__": "weft",
     "__reduce_ex__": _reduce_ex,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft._core import Generator, default_generator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import collections.abc
 
 __all__ = [
     "Generator",
@@ -67,7 +67,7 @@ def set_rng_state(new_state: tuple[int, int]) -> None:
 
 
 @contextmanager
-def fork_rng(enabled: bool = True) -> Iterator[None]:
+def fork_rng(enabled: bool = True) -> collections.abc.Generator[None, None, None]:
     """Give the default generator its old state back after a block.
 
     Args:

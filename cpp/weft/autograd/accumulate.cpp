@@ -37,8 +37,9 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
     base::KeepLock keep;
     if (!tensor->grad) {
       // Only a gradient that nobody else can see may be kept as it is.
-      const bool ours = gradient->array.storage->use_count() == 1 && gradient.get()->use_count() <= 2 &&
-                        gradient.array().is_contiguous() && !gradient->array.storage->is_foreign();
+      const bool ours = gradient->array.storage->use_count() == 1 &&
+                        gradient.get()->use_count() <= 2 && gradient.array().is_contiguous() &&
+                        !gradient->array.storage->is_foreign();
       Value kept = gradient;
       if (!create_graph) {
         graph::ModesGuard guard;
@@ -48,7 +49,8 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
       tensor->grad = TensorRef(new TensorData(kept));
     } else if (create_graph) {
       tensor->grad->rebind(ops::add(tensor->grad->value(), gradient));
-    } else if (tensor->grad->value()->requires_grad || tensor->grad->array().dtype != gradient.dtype() ||
+    } else if (tensor->grad->value()->requires_grad ||
+               tensor->grad->array().dtype != gradient.dtype() ||
                tensor->grad->array().sizes != gradient.sizes()) {
       tensor->grad = TensorRef(new TensorData(ops::add(tensor->grad->value(), gradient)));
     } else {

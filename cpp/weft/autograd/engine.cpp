@@ -6,19 +6,17 @@
 
 #include "ops.h"
 #include "weft/autograd/accumulate.h"
+#include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/base/pointer_map.h"
 #include "weft/graph/modes.h"
-#include "weft/graph/program.h"
 #include "weft/graph/record.h"
-#include "weft/graph/rule.h"
 
 namespace weft::autograd {
 
 using base::ErrorKind;
 using base::Ref;
 using graph::bit_of;
-using graph::GradientPlan;
 using graph::Meta;
 using graph::modes;
 using tensor::Array;
@@ -38,72 +36,6 @@ Value fit(Value gradient, const Meta& meta) {
 }
 
 namespace {
-
-// The tensors a rule asked for, in their places.
-struct Unpacked {
-  Values inputs, outputs;
-};
-
-Unpacked unpack(Node& node) {
-  refuse_second_backward(node);
-  Unpacked result;
-  result.inputs.resize(node.input_count);
-  result.outputs.resize(node.outputs.size());
-  for (size_t i = 0; i < node.saved.size(); ++i) {
-    const auto [is_output, index] = std::pair(node.saved[i].is_output, node.saved[i].index);
-    (is_output ? result.outputs : result.inputs)[index] = restore(node, i);
-  }
-  refuse_second_backward(node);  // an unpack hook may have freed it
-  return result;
-}
-
-Value empty_like(const Value& value, tensor::DType dtype) {
-  const Array& array = value.array();
-  if (array.dtype != dtype || !array.is_contiguous()) return Value(Array::allocate(array.sizes, dtype));
-  return Value(Ref<graph::ValueData>(new graph::ValueData(
-      tensor::Storage::allocate(array.count() * tensor::item_size(dtype)), array)));
-}
-
-// The rule as one element-wise Program, straight over the saved memory.
-Values run_fused(Node& node, const GradientPlan& plan, const Values& gradients) {
-  base::SmallVector<const Array*, 8> inputs(1 + node.input_count + node.outputs.size());
-  inputs[0] = &gradients[0].array();
-  for (const graph::Saved& saved : node.saved) {
-    refuse_if_changed(node, saved);
-    inputs[1 + saved.index + (saved.is_output ? node.input_count : 0)] = &saved.value.array();
-  }
-  Values results(node.input_count);
-  base::SmallVector<const Array*, 4> outputs;
-  for (uint8_t i : plan.fused_results) {
-    results[i] = empty_like(gradients[0], plan.dtype);
-    outputs.push_back(&results[i].array());
-  }
-  const graph::Executor& executor = modes.executor ? *modes.executor : *graph::host.eager;
-  executor.run_fused(*plan.fused, inputs, outputs);
-  for (uint8_t i : plan.passed_on) results[i] = gradients[0];
-  return results;
-}
-
-bool was_packed(const Node& node) {
-  return std::any_of(node.saved.begin(), node.saved.end(), [](const auto& saved) { return !saved.value; });
-}
-
-// Gradients of the node's inputs.
-Values run_rule(Node& node, const Values& gradients) {
-  if (!node.op) return node.extras->custom->backward(node, gradients);
-  const GradientPlan* plan = graph::find_plan(node);
-  if (plan && plan->fused && !modes.grad && !modes.tracer && !was_packed(node)) {
-    refuse_second_backward(node);
-    return run_fused(node, *plan, gradients);
-  }
-  const Unpacked saved = unpack(node);
-  graph::Gradient g(node, gradients, saved.inputs, saved.outputs);
-  try {
-    return node.op->gradient.function(g);
-  } catch (const base::Error& error) {
-    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
-  }
-}
 
 // Gradients that have arrived at a node, one per output.
 struct Arrived {
@@ -247,7 +179,8 @@ class Backward {
     }
     if (graph::KeptValues* kept = node.extras->kept.get()) {
       kept->gradients.clear();
-      for (const Value& gradient : gradients) kept->gradients.push_back(gradient ? gradient.array() : Array{});
+      for (const Value& gradient : gradients)
+        kept->gradients.push_back(gradient ? gradient.array() : Array{});
     }
     const auto retained = node.extras->retained;
     for (const graph::OutputHook& hook : retained) {

@@ -14,9 +14,9 @@ using graph::Values;
 
 struct Request {
   std::vector<Value> roots;
-  std::vector<Value> gradients;   // one per root, of its shape
-  std::vector<Value> inputs;      // of which gradients are wanted; empty: every leaf
-  bool accumulate = true;         // into leaves' .grad (with inputs: only into those)
+  std::vector<Value> gradients;  // one per root, of its shape
+  std::vector<Value> inputs;     // of which gradients are wanted; empty: every leaf
+  bool accumulate = true;        // into leaves' .grad (with inputs: only into those)
   bool retain_graph = false;
   bool create_graph = false;
 };

@@ -51,9 +51,10 @@ class ViewWrite : public graph::CustomRule {
 void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
   const Value& value = tensor.value();
   if (value->inference && !modes.inference) {
-    base::fail(ErrorKind::gradient, name,
-               "_: Inplace update to inference tensor outside InferenceMode is not allowed. You can "
-               "make a clone to get a normal tensor before doing inplace update.");
+    base::fail(
+        ErrorKind::gradient, name,
+        "_: Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+        "make a clone to get a normal tensor before doing inplace update.");
   }
   if (!modes.grad) return;
   if (value->requires_grad && value->producer->is_leaf()) {
@@ -72,11 +73,11 @@ void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
                "enabled. Make the view where gradients are recorded, or write under no_grad().");
   }
   if (base && value->requires_grad && tensor.is_one_of_several_views()) {
-    base::fail(ErrorKind::gradient, name,
-               "_: Output 0 of ", value->producer->name(),
-               " is a view and is being modified inplace. This view is the output of a function "
-               "that returns multiple views. Such functions do not allow the output views to be "
-               "modified inplace. You should replace the inplace operation by an out-of-place one.");
+    base::fail(
+        ErrorKind::gradient, name, "_: Output 0 of ", value->producer->name(),
+        " is a view and is being modified inplace. This view is the output of a function "
+        "that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace. You should replace the inplace operation by an out-of-place one.");
   }
 }
 

@@ -41,7 +41,8 @@ void refuse_second_backward(const Node& node) {
 
 void refuse_if_changed(const Node& node, const graph::Saved& saved) {
   const tensor::Storage* storage = saved.value.array().storage.get();
-  if (storage && storage->version != saved.version) [[unlikely]] refuse_changed(node, saved);
+  if (storage && storage->version != saved.version) [[unlikely]]
+    refuse_changed(node, saved);
 }
 
 // Calls the user's unpack hook, which may do anything, even run and free this very graph: what it

@@ -134,8 +134,8 @@ class SmallVector {
   }
 
  private:
-  // Plain items: copying all N of them at a fixed size is cheaper than counting. Each buffer has room
-  // for at least N.
+  // Plain items: copying all N of them at a fixed size is cheaper than counting. Each buffer has
+  // room for at least N.
   static constexpr bool copies_whole = std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64;
   void copy_whole(const SmallVector& other) noexcept {
     __builtin_memcpy(static_cast<void*>(data_), other.data_, N * sizeof(T));

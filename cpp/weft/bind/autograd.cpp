@@ -23,8 +23,7 @@ struct Kept {
 // --- grad_fn objects ---
 
 struct PyNode {
-  PyObject_HEAD
-  Node* node;  // owned
+  PyObject_HEAD Node* node;  // owned
 };
 PyTypeObject* node_type = nullptr;
 std::unordered_map<std::string, PyTypeObject*> node_types;  // one class per name, as in PyTorch
@@ -65,7 +64,9 @@ void node_dealloc(PyObject* object) {
 
 Node& node_of(PyObject* object) { return *reinterpret_cast<PyNode*>(object)->node; }
 
-PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self).name().c_str()); }
+PyObject* node_name(PyObject* self, PyObject*) {
+  return PyUnicode_FromString(node_of(self).name().c_str());
+}
 PyObject* node_repr(PyObject* self) {
   return PyUnicode_FromFormat("<%s object at %p>", node_of(self).name().c_str(), self);
 }
@@ -75,7 +76,8 @@ PyObject* node_next(PyObject* self, void*) {
     Object result = Object::check(PyTuple_New(static_cast<Py_ssize_t>(node.edges.size())));
     for (size_t i = 0; i < node.edges.size(); ++i) {
       const graph::Edge& edge = node.edges[i];
-      Object function = edge.node ? Object::check(wrap_node(edge.node.get())) : Object::borrow(Py_None);
+      Object function =
+          edge.node ? Object::check(wrap_node(edge.node.get())) : Object::borrow(Py_None);
       PyTuple_SET_ITEM(result.get(), i,
                        Object::check(Py_BuildValue("(OI)", function.get(), edge.output)).release());
     }
@@ -89,7 +91,9 @@ PyObject* node_variable(PyObject* self, void*) {
     return wrap(TensorRef(node.extras->leaf->tensor));
   });
 }
-PyObject* node_position(PyObject* self, void*) { return PyLong_FromUnsignedLong(node_of(self).position); }
+PyObject* node_position(PyObject* self, void*) {
+  return PyLong_FromUnsignedLong(node_of(self).position);
+}
 PyObject* node_sequence(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self).sequence);
 }
@@ -102,7 +106,8 @@ PyObject* node_saved(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Values values;
     for (const graph::Saved& saved : node_of(self).saved) {
-      if (!saved.packed) values.push_back(saved.is_output ? Value(saved.value.array()) : saved.value);
+      if (!saved.packed)
+        values.push_back(saved.is_output ? Value(saved.value.array()) : saved.value);
     }
     return wrap_all(std::move(values), nullptr, false);
   });
@@ -120,10 +125,12 @@ PyObject* node_attributes(PyObject* self, void*) {
     Object result = Object::check(PyDict_New());
     if (!node.op) return result.release();
     for (const graph::Parameter& parameter : node.op->sig.parameters) {
-      if (parameter.is_tensor() || static_cast<size_t>(parameter.index) >= node.attributes.size()) continue;
+      if (parameter.is_tensor() || static_cast<size_t>(parameter.index) >= node.attributes.size())
+        continue;
       const std::string text = graph::attribute_text(node.attributes[parameter.index]);
       Object value = Object::check(PyUnicode_FromString(text.c_str()));
-      if (PyDict_SetItemString(result.get(), parameter.name.c_str(), value.get()) < 0) throw PythonError{};
+      if (PyDict_SetItemString(result.get(), parameter.name.c_str(), value.get()) < 0)
+        throw PythonError{};
     }
     return result.release();
   });
@@ -133,7 +140,8 @@ PyObject* node_shapes(PyObject* self, void*) {
     const Node& node = node_of(self);
     Object result = Object::check(PyList_New(0));
     for (const graph::Meta& meta : node.outputs) {
-      Object entry = Object::check(Py_BuildValue("(NO)", size_object(meta.sizes), dtype_object(meta.dtype)));
+      Object entry =
+          Object::check(Py_BuildValue("(NO)", size_object(meta.sizes), dtype_object(meta.dtype)));
       if (PyList_Append(result.get(), entry.get()) < 0) throw PythonError{};
     }
     return result.release();
@@ -143,33 +151,41 @@ PyObject* node_shapes(PyObject* self, void*) {
 PyObject* kept_tensors(const std::vector<Array>& arrays) {
   Object result = Object::check(PyTuple_New(static_cast<Py_ssize_t>(arrays.size())));
   for (size_t i = 0; i < arrays.size(); ++i) {
-    PyTuple_SET_ITEM(result.get(), i, arrays[i].storage ? wrap(Value(arrays[i])) : Py_NewRef(Py_None));
+    PyTuple_SET_ITEM(result.get(), i,
+                     arrays[i].storage ? wrap(Value(arrays[i])) : Py_NewRef(Py_None));
   }
   return result.release();
 }
 PyObject* node_values(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Node& node = node_of(self);
-    return node.extras && node.extras->kept ? kept_tensors(node.extras->kept->outputs) : PyTuple_New(0);
+    return node.extras && node.extras->kept ? kept_tensors(node.extras->kept->outputs)
+                                            : PyTuple_New(0);
   });
 }
 PyObject* node_gradients(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Node& node = node_of(self);
-    return node.extras && node.extras->kept ? kept_tensors(node.extras->kept->gradients) : PyTuple_New(0);
+    return node.extras && node.extras->kept ? kept_tensors(node.extras->kept->gradients)
+                                            : PyTuple_New(0);
   });
 }
 
 PyGetSetDef node_properties[] = {
-    {"next_functions", node_next, nullptr, "The nodes that gradients flow on to, with output numbers.", nullptr},
-    {"variable", node_variable, nullptr, "The leaf that an AccumulateGrad node belongs to.", nullptr},
+    {"next_functions", node_next, nullptr,
+     "The nodes that gradients flow on to, with output numbers.", nullptr},
+    {"variable", node_variable, nullptr, "The leaf that an AccumulateGrad node belongs to.",
+     nullptr},
     {"_position", node_position, nullptr, "Source position of the op.", nullptr},
     {"_op", node_op, nullptr, "Name of the op, or None.", nullptr},
     {"_saved_tensors", node_saved, nullptr, "The tensors saved for backward.", nullptr},
-    {"_saved_bytes", node_saved_bytes, nullptr, "Bytes of the tensors saved for backward.", nullptr},
+    {"_saved_bytes", node_saved_bytes, nullptr, "Bytes of the tensors saved for backward.",
+     nullptr},
     {"_attributes", node_attributes, nullptr, "The op's attributes as texts.", nullptr},
-    {"_values", node_values, nullptr, "The results, where they were kept (see weft.debug).", nullptr},
-    {"_gradients", node_gradients, nullptr, "Gradients of the results, where they were kept.", nullptr},
+    {"_values", node_values, nullptr, "The results, where they were kept (see weft.debug).",
+     nullptr},
+    {"_gradients", node_gradients, nullptr, "Gradients of the results, where they were kept.",
+     nullptr},
     {"_outputs", node_shapes, nullptr, "Shape and dtype of each output.", nullptr},
     {},
 };
@@ -186,15 +202,26 @@ PyMethodDef node_methods[] = {
   const std::string at = graph::position_text(value->cut_at);
   std::string why;
   switch (value->cut) {
-    case graph::Cut::detach: why = base::text("detach() cut the graph at ", at); break;
-    case graph::Cut::no_grad: why = base::text("it was computed under no_grad() at ", at); break;
-    case graph::Cut::integer: why = base::text("the result at ", at, " has an integer or bool dtype, which has no gradient"); break;
-    case graph::Cut::not_differentiable: why = base::text("the op at ", at, " has no gradient"); break;
-    default: why = "nothing it was computed from has requires_grad=True";
+    case graph::Cut::detach:
+      why = base::text("detach() cut the graph at ", at);
+      break;
+    case graph::Cut::no_grad:
+      why = base::text("it was computed under no_grad() at ", at);
+      break;
+    case graph::Cut::integer:
+      why =
+          base::text("the result at ", at, " has an integer or bool dtype, which has no gradient");
+      break;
+    case graph::Cut::not_differentiable:
+      why = base::text("the op at ", at, " has no gradient");
+      break;
+    default:
+      why = "nothing it was computed from has requires_grad=True";
   }
   if (value->cut == graph::Cut::none && graph::last_item_read) {
-    why += base::text("; numbers carry no graph, and a tensor with one was last read as a number at ",
-                      graph::position_text(graph::last_item_read), " (item(), float() or tolist())");
+    why +=
+        base::text("; numbers carry no graph, and a tensor with one was last read as a number at ",
+                   graph::position_text(graph::last_item_read), " (item(), float() or tolist())");
   }
   base::fail(ErrorKind::gradient,
              "element 0 of tensors does not require grad and does not have a grad_fn: ", why, ".");
@@ -250,8 +277,8 @@ PyObject* run_backward(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *gradients, *inputs;
     int retain_graph, create_graph, accumulate;
-    if (!PyArg_ParseTuple(args, "OOOppp", &tensors, &gradients, &inputs, &retain_graph, &create_graph,
-                          &accumulate)) {
+    if (!PyArg_ParseTuple(args, "OOOppp", &tensors, &gradients, &inputs, &retain_graph,
+                          &create_graph, &accumulate)) {
       throw PythonError{};
     }
     autograd::Request request;
@@ -261,9 +288,9 @@ PyObject* run_backward(PyObject*, PyObject* args) {
     Object given = Object::check(PySequence_Fast(gradients, "expected a sequence of gradients"));
     Object roots = Object::check(PySequence_Fast(tensors, "expected a sequence of tensors"));
     if (PySequence_Fast_GET_SIZE(given.get()) != PySequence_Fast_GET_SIZE(roots.get())) {
-      raise(PyExc_RuntimeError, base::text("got ", PySequence_Fast_GET_SIZE(roots.get()),
-                                           " tensors and ", PySequence_Fast_GET_SIZE(given.get()),
-                                           " gradients"));
+      raise(PyExc_RuntimeError,
+            base::text("got ", PySequence_Fast_GET_SIZE(roots.get()), " tensors and ",
+                       PySequence_Fast_GET_SIZE(given.get()), " gradients"));
     }
     add_roots(roots.get(), given.get(), request);
     if (inputs != Py_None) {
@@ -273,7 +300,8 @@ PyObject* run_backward(PyObject*, PyObject* args) {
         if (!is_tensor(input)) raise(PyExc_TypeError, "inputs must be tensors");
         const Value& value = value_of(input);
         if (!value->requires_grad) {
-          base::fail(ErrorKind::gradient, "One of the differentiated Tensors does not require grad (input ", i, ")");
+          base::fail(ErrorKind::gradient,
+                     "One of the differentiated Tensors does not require grad (input ", i, ")");
         }
         request.inputs.push_back(value);
       }
@@ -306,7 +334,8 @@ std::unordered_map<uint64_t, Node*> hooked;  // borrowed: a hook lives no longer
 
 // A user's function that is called during backward.
 struct UserHook : graph::GradientHook {
-  UserHook(PyObject* function, Node* node) : function(Object::borrow(function)), node(node), id(++hook_ids) {
+  UserHook(PyObject* function, Node* node)
+      : function(Object::borrow(function)), node(node), id(++hook_ids) {
     hooked[id] = node;
   }
   ~UserHook() override { hooked.erase(id); }
@@ -385,7 +414,8 @@ PyObject* add_post_accumulate_hook(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OO", &tensor, &function)) throw PythonError{};
     Node& node = producer_of(tensor, "register a post accumulate grad hook");
     if (!node.is_leaf()) {
-      base::fail(ErrorKind::gradient, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+      base::fail(ErrorKind::gradient,
+                 "post accumulate grad hooks cannot be registered on non-leaf tensors");
     }
     if (!PyCallable_Check(function)) raise(PyExc_TypeError, "a hook must be callable");
     auto hook = std::make_shared<LeafHook>(function, &node);
@@ -404,7 +434,9 @@ PyObject* remove_hook(PyObject*, PyObject* given) {
     if (found == hooked.end()) Py_RETURN_NONE;  // its tensor is gone
     graph::NodeExtras& extras = *found->second->extras;
     std::erase_if(extras.hooks, [&](const graph::OutputHook& hook) { return hook.id == id; });
-    if (extras.leaf) std::erase_if(extras.leaf->post_accumulate, [&](const auto& hook) { return hook.first == id; });
+    if (extras.leaf)
+      std::erase_if(extras.leaf->post_accumulate,
+                    [&](const auto& hook) { return hook.first == id; });
     Py_RETURN_NONE;
   });
 }
@@ -414,7 +446,8 @@ PyObject* retain_grad(PyObject*, PyObject* tensor) {
     Node& node = producer_of(tensor, "retain_grad");
     if (node.is_leaf() || tensor_of(tensor).retains_grad) Py_RETURN_NONE;
     Object weak = Object::check(PyWeakref_NewRef(tensor, nullptr));
-    node.extra().retained.push_back({value_of(tensor)->output, ++hook_ids, std::make_shared<RetainHook>(weak.get())});
+    node.extra().retained.push_back(
+        {value_of(tensor)->output, ++hook_ids, std::make_shared<RetainHook>(weak.get())});
     tensor_of(tensor).retains_grad = true;
     Py_RETURN_NONE;
   });
@@ -427,15 +460,15 @@ PyObject* gradient_edge(PyObject*, PyObject* tensor) {
   });
 }
 PyObject* retains_grad(PyObject*, PyObject* tensor) {
-  return guarded([&] { return PyBool_FromLong(is_tensor(tensor) && tensor_of(tensor).retains_grad); });
+  return guarded(
+      [&] { return PyBool_FromLong(is_tensor(tensor) && tensor_of(tensor).retains_grad); });
 }
 
 // --- user-written functions ---
 
 // What a function's context holds of its node: borrowed, because the node owns the context.
 struct PyLink {
-  PyObject_HEAD
-  Node* node;  // null once it is gone
+  PyObject_HEAD Node* node;  // null once it is gone
 };
 PyTypeObject* link_type = nullptr;
 
@@ -463,7 +496,8 @@ class PythonRule : public graph::CustomRule {
     }
     Object arguments(wrap_all(std::move(given), nullptr, false));
     Object result = Object::check(PyObject_CallObject(function.get(), arguments.get()));
-    if (!PyTuple_Check(result.get())) raise(PyExc_TypeError, base::text(name_, ": backward must return a tuple"));
+    if (!PyTuple_Check(result.get()))
+      raise(PyExc_TypeError, base::text(name_, ": backward must return a tuple"));
     Values values;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(result.get(), i);
@@ -479,8 +513,8 @@ class PythonRule : public graph::CustomRule {
   Values backward(Node& node, const Values& gradients) override {
     Values values = call(node, gradients);
     if (values.size() != node.edges.size()) {
-      base::fail(ErrorKind::gradient, name_, ": backward returned ", values.size(), " gradients for ",
-                 node.edges.size(), " tensor inputs");
+      base::fail(ErrorKind::gradient, name_, ": backward returned ", values.size(),
+                 " gradients for ", node.edges.size(), " tensor inputs");
     }
     for (size_t i = 0; i < values.size(); ++i) {
       if (!values[i] || !node.edges[i].node) continue;
@@ -488,9 +522,10 @@ class PythonRule : public graph::CustomRule {
       const Dims& sizes = values[i].sizes();
       const auto both = tensor::broadcast(sizes, node.input_meta(i).sizes);
       if (!both || *both != sizes) {
-        base::fail(ErrorKind::shape, "Function ", name_, " returned an invalid gradient at index ", i,
-                   " - got ", sizes, " but expected shape compatible with ", node.input_meta(i).sizes,
-                   " (forward at ", graph::position_text(node.position), ")");
+        base::fail(ErrorKind::shape, "Function ", name_, " returned an invalid gradient at index ",
+                   i, " - got ", sizes, " but expected shape compatible with ",
+                   node.input_meta(i).sizes, " (forward at ", graph::position_text(node.position),
+                   ")");
       }
     }
     return values;
@@ -528,7 +563,8 @@ void save_all(Node& node, PythonRule& rule, PyObject* saved, PyObject* inputs, P
       rule.saved.push_back(-1);
       continue;
     }
-    if (!is_tensor(item)) raise(PyExc_TypeError, "save_for_backward can only save tensors and None");
+    if (!is_tensor(item))
+      raise(PyExc_TypeError, "save_for_backward can only save tensors and None");
     const Value& value = value_of(item);
     const uint32_t version = value.array().storage->version;
     rule.saved.push_back(static_cast<int>(node.saved.size()));
@@ -566,8 +602,9 @@ PyObject* attach_function(PyObject*, PyObject* args) {
     const char* name;
     PyObject *backward, *inputs, *outputs, *given_kinds, *saved;
     int materialize;
-    if (!PyArg_ParseTuple(args, "sOO!O!O!O!p", &name, &backward, &PyTuple_Type, &inputs, &PyTuple_Type,
-                          &outputs, &PyTuple_Type, &given_kinds, &PyTuple_Type, &saved, &materialize)) {
+    if (!PyArg_ParseTuple(args, "sOO!O!O!O!p", &name, &backward, &PyTuple_Type, &inputs,
+                          &PyTuple_Type, &outputs, &PyTuple_Type, &given_kinds, &PyTuple_Type,
+                          &saved, &materialize)) {
       throw PythonError{};
     }
     require_tensors(inputs, "inputs");
@@ -580,17 +617,20 @@ PyObject* attach_function(PyObject*, PyObject* args) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
       PyObject* item = PyTuple_GET_ITEM(outputs, i);
       results.push_back(Value(value_of(item).array()));
-      const long kind = i < PyTuple_GET_SIZE(given_kinds) ? PyLong_AsLong(PyTuple_GET_ITEM(given_kinds, i)) : 0;
+      const long kind =
+          i < PyTuple_GET_SIZE(given_kinds) ? PyLong_AsLong(PyTuple_GET_ITEM(given_kinds, i)) : 0;
       if (PyErr_Occurred()) throw PythonError{};
       kinds.push_back(tensor::is_floating(results[i].dtype()) ? static_cast<OutputKind>(kind)
                                                               : OutputKind::not_differentiable);
-      if (kinds[i] == OutputKind::dirty) autograd::refuse_what_would_be_wrong(tensor_of(item), name);
+      if (kinds[i] == OutputKind::dirty)
+        autograd::refuse_what_would_be_wrong(tensor_of(item), name);
     }
     auto owned = std::make_unique<PythonRule>(backward, name, materialize);
     PythonRule& rule = *owned;
     const Object link = rule.link;
-    const base::Ref<Node> node = graph::attach_custom(std::move(owned), given, std::span(results.data(), results.size()),
-                                                graph::current_position());
+    const base::Ref<Node> node =
+        graph::attach_custom(std::move(owned), given, std::span(results.data(), results.size()),
+                             graph::current_position());
     reinterpret_cast<PyLink*>(link.get())->node = node.get();
     save_all(*node, rule, saved, inputs, outputs, kinds);
     Object bound = Object::check(PyTuple_New(PyTuple_GET_SIZE(outputs)));
@@ -608,14 +648,16 @@ PyObject* attach_function(PyObject*, PyObject* args) {
 // saved_tensors(link): what the function saved, checked for changes.
 PyObject* saved_tensors(PyObject*, PyObject* given) {
   return guarded([&]() -> PyObject* {
-    if (Py_TYPE(given) != link_type) raise(PyExc_TypeError, "saved_tensors: expected a node's link");
+    if (Py_TYPE(given) != link_type)
+      raise(PyExc_TypeError, "saved_tensors: expected a node's link");
     const base::Ref<Node> node(reinterpret_cast<PyLink*>(given)->node);
     if (!node) base::fail(ErrorKind::gradient, "the graph that saved these tensors is gone");
     autograd::refuse_second_backward(*node);
     const std::vector<int> numbers = static_cast<PythonRule&>(*node->extras->custom).saved;
     Object result = Object::check(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
     for (size_t i = 0; i < numbers.size(); ++i) {
-      PyObject* item = numbers[i] < 0 ? Py_NewRef(Py_None) : wrap(autograd::restore(*node, numbers[i]));
+      PyObject* item =
+          numbers[i] < 0 ? Py_NewRef(Py_None) : wrap(autograd::restore(*node, numbers[i]));
       PyTuple_SET_ITEM(result.get(), i, item);
     }
     return result.release();
@@ -708,12 +750,15 @@ PyMethodDef methods[] = {
     {"run_backward", run_backward, METH_VARARGS, "Differentiate; see weft.autograd."},
     {"backward_of_one", backward_of_one, METH_O, "Differentiate one tensor of one element."},
     {"add_hook", add_hook, METH_VARARGS, "Call a function with a tensor's gradient."},
-    {"add_post_accumulate_hook", add_post_accumulate_hook, METH_VARARGS, "Call a function after a leaf's gradient has accumulated."},
+    {"add_post_accumulate_hook", add_post_accumulate_hook, METH_VARARGS,
+     "Call a function after a leaf's gradient has accumulated."},
     {"remove_hook", remove_hook, METH_O, "Remove a hook by its number."},
-    {"gradient_edge", gradient_edge, METH_O, "Return the node a tensor's gradient arrives at, and which output of it."},
+    {"gradient_edge", gradient_edge, METH_O,
+     "Return the node a tensor's gradient arrives at, and which output of it."},
     {"retain_grad", retain_grad, METH_O, "Keep the gradient of a tensor that is no leaf."},
     {"retains_grad", retains_grad, METH_O, "Tell whether retain_grad was asked for."},
-    {"attach_function", attach_function, METH_VARARGS, "Give outputs of a user-written function a node."},
+    {"attach_function", attach_function, METH_VARARGS,
+     "Give outputs of a user-written function a node."},
     {"saved_tensors", saved_tensors, METH_O, "Return what a user-written function saved."},
     {"push_save_hooks", push_save_hooks, METH_VARARGS, "Start packing saved tensors."},
     {"pop_save_hooks", pop_save_hooks, METH_NOARGS, "Stop packing saved tensors."},
@@ -721,7 +766,8 @@ PyMethodDef methods[] = {
     {"set_grad_enabled", set_grad_enabled, METH_O, "Switch recording; return what it was."},
     {"is_inference_mode_enabled", is_inference, METH_NOARGS, "Tell whether inference mode is on."},
     {"set_inference_mode", set_inference, METH_O, "Switch inference mode; return what it was."},
-    {"set_keep_values", set_keep_values, METH_O, "Let nodes keep their results; return what it was."},
+    {"set_keep_values", set_keep_values, METH_O,
+     "Let nodes keep their results; return what it was."},
     {"live_nodes", live_nodes, METH_NOARGS, "Return the number of graph nodes alive."},
     {"bump_version", bump_version, METH_O, "Count a write to a tensor's memory."},
     {},
@@ -731,11 +777,13 @@ PyMethodDef methods[] = {
 
 namespace {
 
-// The node that nobody but this tensor owns, or null: only then may garbage collection look into it.
+// The node that nobody but this tensor owns, or null: only then may garbage collection look into
+// it.
 Node* own_node(const TensorData* tensor) {
   if (!tensor || tensor->use_count() != 1) return nullptr;
   const Value& value = tensor->last_value();
-  if (value.get()->use_count() != 1 || !value->producer || value->producer->use_count() != 1) return nullptr;
+  if (value.get()->use_count() != 1 || !value->producer || value->producer->use_count() != 1)
+    return nullptr;
   return value->producer->extras ? value->producer.get() : nullptr;
 }
 
@@ -756,7 +804,8 @@ int visit_graph(const TensorData* tensor, visitproc visit, void* arg) {
       if (const int stop = visit_hook(hook)) return stop;
     }
   }
-  if (const auto* rule = dynamic_cast<PythonRule*>(node->extras->custom.get())) Py_VISIT(rule->function.get());
+  if (const auto* rule = dynamic_cast<PythonRule*>(node->extras->custom.get()))
+    Py_VISIT(rule->function.get());
   return 0;
 }
 
@@ -778,7 +827,8 @@ PyObject* grad_function(const Value& value) {
 
 void define_autograd(PyObject* module) {
   PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("One recorded operation: what `grad_fn` and `next_functions` give.")},
+      {Py_tp_doc,
+       const_cast<char*>("One recorded operation: what `grad_fn` and `next_functions` give.")},
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
       {Py_tp_getset, node_properties},
@@ -787,7 +837,8 @@ void define_autograd(PyObject* module) {
       {0, nullptr},
   };
   PyType_Spec spec{"weft.autograd.Node", sizeof(PyNode), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
   node_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
   PyType_Slot link_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(link_dealloc)}, {0, nullptr}};
   PyType_Spec link_spec{"weft._core.NodeLink", sizeof(PyLink), 0,

@@ -39,7 +39,8 @@ void define_errors(PyObject* module) {
     }
     classes[i] = PyErr_NewExceptionWithDoc(base::text("weft.", entry.name).c_str(), entry.doc,
                                            bases.get(), nullptr);
-    if (!classes[i] || PyModule_AddObjectRef(module, entry.name, classes[i]) < 0) throw PythonError{};
+    if (!classes[i] || PyModule_AddObjectRef(module, entry.name, classes[i]) < 0)
+      throw PythonError{};
   }
 }
 

@@ -9,8 +9,7 @@ namespace {
 // --- out: an object that exports a tensor's memory and keeps it alive ---
 
 struct PyMemory {
-  PyObject_HEAD
-  Array* array;
+  PyObject_HEAD Array* array;
   std::vector<Py_ssize_t>* layout;  // sizes, then strides in bytes
 };
 PyTypeObject* memory_type = nullptr;
@@ -78,7 +77,8 @@ Value borrow_memory(void* data, Dims sizes, Dims strides, DType dtype, tensor::F
   const auto [low, high] = array.extent();
   const int64_t item = tensor::item_size(dtype);
   array.offset = -low;
-  array.storage = tensor::Storage::borrow(static_cast<char*>(data) + low * item, (high - low) * item, foreign);
+  array.storage =
+      tensor::Storage::borrow(static_cast<char*>(data) + low * item, (high - low) * item, foreign);
   return Value(std::move(array));
 }
 
@@ -93,12 +93,14 @@ std::optional<DType> dtype_of_format(const char* format) {
   return std::nullopt;
 }
 
-// A tensor over the object's memory; without a dtype, None when the memory's own is not one of ours.
+// A tensor over the object's memory; without a dtype, None when the memory's own is not one of
+// ours.
 PyObject* borrow_buffer(PyObject* object, std::optional<DType> wanted) {
   return guarded([&]() -> PyObject* {
     auto buffer = std::make_unique<Py_buffer>();
     bool read_only = false;
-    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
+    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) <
+        0) {
       PyErr_Clear();
       read_only = true;
       if (PyObject_GetBuffer(object, buffer.get(), PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
@@ -123,13 +125,15 @@ PyObject* borrow_buffer(PyObject* object, std::optional<DType> wanted) {
     }
     for (int i = 0; i < buffer->ndim; ++i) {
       if (buffer->strides[i] % item != 0) {
-        raise(PyExc_ValueError, "given numpy array strides not a multiple of the element byte size. "
-                                "Copy the numpy array to reallocate the memory.");
+        raise(PyExc_ValueError,
+              "given numpy array strides not a multiple of the element byte size. "
+              "Copy the numpy array to reallocate the memory.");
       }
       if (buffer->strides[i] < 0 && buffer->shape[i] > 1) {
-        raise(PyExc_ValueError, "at least one stride in the given numpy array is negative, and tensors "
-                                "with negative strides are not supported. (You can copy the array to "
-                                "work around this: array.copy().)");
+        raise(PyExc_ValueError,
+              "at least one stride in the given numpy array is negative, and tensors "
+              "with negative strides are not supported. (You can copy the array to "
+              "work around this: array.copy().)");
       }
       sizes.push_back(buffer->shape[i]);
       strides.push_back(buffer->strides[i] / item);
@@ -200,7 +204,8 @@ DLDataType to_dlpack_type(DType dtype) {
 DType from_dlpack_type(DLDataType type) {
   for (int i = 0; i < tensor::dtype_count; ++i) {
     const DLDataType known = to_dlpack_type(static_cast<DType>(i));
-    if (known.code == type.code && known.bits == type.bits && type.lanes == 1) return static_cast<DType>(i);
+    if (known.code == type.code && known.bits == type.bits && type.lanes == 1)
+      return static_cast<DType>(i);
   }
   base::fail(ErrorKind::unsupported, "from_dlpack(): there is no dtype for DLPack's type code ",
              int{type.code}, " with ", int{type.bits}, " bits (complex numbers come later)");
@@ -220,8 +225,13 @@ PyObject* to_dlpack(PyObject*, PyObject* tensor) {
     }
     auto* exported = new Exported{{}, value.array()};
     Array& array = exported->array;
-    exported->managed.tensor = {array.data(), {1, 0}, static_cast<int32_t>(array.rank()),
-                                to_dlpack_type(array.dtype), array.sizes.data(), array.strides.data(), 0};
+    exported->managed.tensor = {array.data(),
+                                {1, 0},
+                                static_cast<int32_t>(array.rank()),
+                                to_dlpack_type(array.dtype),
+                                array.sizes.data(),
+                                array.strides.data(),
+                                0};
     exported->managed.manager = exported;
     exported->managed.deleter = [](DLManagedTensor* managed) {
       const PyGILState_STATE state = PyGILState_Ensure();
@@ -244,8 +254,10 @@ PyObject* to_dlpack(PyObject*, PyObject* tensor) {
 PyObject* from_dlpack(PyObject*, PyObject* capsule) {
   return guarded([&]() -> PyObject* {
     if (!PyCapsule_CheckExact(capsule)) {
-      raise(PyExc_TypeError, base::text("from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, not ",
-                                        Py_TYPE(capsule)->tp_name));
+      raise(
+          PyExc_TypeError,
+          base::text("from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, not ",
+                     Py_TYPE(capsule)->tp_name));
     }
     if (!PyCapsule_IsValid(capsule, "dltensor")) {
       raise(PyExc_ValueError, "from_dlpack(): a DLPack capsule can be read only once");
@@ -264,11 +276,12 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
     Dims strides = source.strides ? Dims(source.strides, source.strides + source.ndim)
                                   : tensor::contiguous_strides(sizes);
     for (int64_t stride : strides) {
-      if (stride < 0) base::fail(ErrorKind::shape, "from_dlpack(): negative strides are not supported");
+      if (stride < 0)
+        base::fail(ErrorKind::shape, "from_dlpack(): negative strides are not supported");
     }
     PyCapsule_SetName(capsule, "used_dltensor");
-    return wrap(borrow_memory(static_cast<char*>(source.data) + source.byte_offset, std::move(sizes),
-                              std::move(strides), dtype,
+    return wrap(borrow_memory(static_cast<char*>(source.data) + source.byte_offset,
+                              std::move(sizes), std::move(strides), dtype,
                               {managed,
                                [](void* owner) {
                                  auto* held = static_cast<DLManagedTensor*>(owner);
@@ -279,9 +292,11 @@ PyObject* from_dlpack(PyObject*, PyObject* capsule) {
 }
 
 PyMethodDef methods[] = {
-    {"memory_of", memory_of, METH_O, "Return an object that exports a tensor's memory as a buffer."},
+    {"memory_of", memory_of, METH_O,
+     "Return an object that exports a tensor's memory as a buffer."},
     {"from_buffer", from_buffer, METH_VARARGS, "Make a tensor over the memory of a buffer."},
-    {"from_array", from_array, METH_O, "Make a tensor over a NumPy array; None if it is something else."},
+    {"from_array", from_array, METH_O,
+     "Make a tensor over a NumPy array; None if it is something else."},
     {"to_dlpack", to_dlpack, METH_O, "Return a DLPack capsule of a tensor's memory."},
     {"from_dlpack", from_dlpack, METH_O, "Make a tensor over the memory of a DLPack capsule."},
     {},

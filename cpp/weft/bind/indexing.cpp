@@ -13,7 +13,7 @@ namespace {
 struct Selection {
   Value view;
   Values indices;
-  Dims dims;        // which dimension of the view each index tensor is for
+  Dims dims;  // which dimension of the view each index tensor is for
 };
 
 int64_t integer_of(PyObject* object) {
@@ -37,7 +37,9 @@ std::optional<int64_t> slice_end(PyObject* object) {
   return value;
 }
 
-bool is_mask(const Value& value) { return value.dtype() == DType::boolean || value.dtype() == DType::u8; }
+bool is_mask(const Value& value) {
+  return value.dtype() == DType::boolean || value.dtype() == DType::u8;
+}
 
 // How many dimensions of the tensor one index takes.
 int64_t dims_taken(PyObject* item) {
@@ -57,7 +59,8 @@ class Parser {
   explicit Parser(const Value& value) : view_(value) {}
 
   Selection parse(PyObject* index) {
-    Object items = PyTuple_Check(index) ? Object::borrow(index) : Object::check(PyTuple_Pack(1, index));
+    Object items =
+        PyTuple_Check(index) ? Object::borrow(index) : Object::check(PyTuple_Pack(1, index));
     const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
     // Lists, ranges and arrays become tensors first: a mask takes several dimensions.
     std::vector<Object> converted;
@@ -94,7 +97,8 @@ class Parser {
     if (PyList_Check(item) || PyTuple_Check(item)) {
       return Object(wrap(sequence_as_tensor(item)));
     }
-    if (PyIndex_Check(item) && !PyObject_HasAttrString(item, "__len__")) return Object::borrow(item);
+    if (PyIndex_Check(item) && !PyObject_HasAttrString(item, "__len__"))
+      return Object::borrow(item);
     if (PySequence_Check(item) && !PyUnicode_Check(item) && !PyBytes_Check(item)) {
       Object list = Object::check(PyObject_HasAttrString(item, "tolist")
                                       ? PyObject_CallMethod(item, "tolist", nullptr)
@@ -103,7 +107,8 @@ class Parser {
     }
     raise(PyExc_TypeError,
           base::text("only integers, slices (`:`), ellipsis (`...`), None and long or bool tensors "
-                     "are valid indices (got ", Py_TYPE(item)->tp_name, ")"));
+                     "are valid indices (got ",
+                     Py_TYPE(item)->tp_name, ")"));
   }
 
   void apply(PyObject* item) {
@@ -145,8 +150,8 @@ class Parser {
       for (int64_t i = 0; i < index.rank(); ++i) {
         if (index.size(i) != view_.size(dim_ + i)) {
           base::fail(ErrorKind::index, "The shape of the mask ", index.sizes(), " at index ", i,
-                     " does not match the shape of the indexed tensor ", view_.sizes(), " at index ",
-                     dim_ + i);
+                     " does not match the shape of the indexed tensor ", view_.sizes(),
+                     " at index ", dim_ + i);
         }
       }
       if (index.rank() == 0) {
@@ -160,8 +165,10 @@ class Parser {
       return;
     }
     if (tensor::is_floating(index.dtype())) {
-      base::fail(ErrorKind::index, "tensors used as indices must be long, int, byte or bool tensors; "
-                 "this one is ", tensor::name_of(index.dtype()));
+      base::fail(ErrorKind::index,
+                 "tensors used as indices must be long, int, byte or bool tensors; "
+                 "this one is ",
+                 tensor::name_of(index.dtype()));
     }
     if (index.rank() == 0) {
       Object number = Object::check(PyLong_FromLongLong(read_integer(index)));

@@ -23,14 +23,16 @@ void connect_core() {
   graph::host.find_formula = kernels::find_formula;
   graph::host.block_function = kernels::block_function;
   graph::host.eager = &exec::eager();
-  base::blocking_hooks = {[]() -> void* { return PyEval_SaveThread(); },
-                          [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
+  base::blocking_hooks = {
+      []() -> void* { return PyEval_SaveThread(); },
+      [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
   graph::link_ops();
 }
 
 void define_memory(nb::module_& module) {
   module.def("live_bytes", tensor::live_bytes, "Return the bytes of live tensor memory.");
-  module.def("peak_bytes", tensor::peak_bytes, "Return the most bytes of tensor memory at one time.");
+  module.def("peak_bytes", tensor::peak_bytes,
+             "Return the most bytes of tensor memory at one time.");
   module.def("reset_peak_bytes", tensor::reset_peak_bytes, "Start measuring the peak anew.");
   module.def("cached_bytes", tensor::cached_bytes, "Return the bytes kept for reuse.");
   module.def("release_cached_memory", tensor::release_cached_memory, "Give kept memory back.");
@@ -41,7 +43,8 @@ void define_threads(nb::module_& module) {
   module.def(
       "set_num_threads",
       [](int count) {
-        if (count < 1) throw nb::value_error("set_num_threads(): expects a positive number of threads");
+        if (count < 1)
+          throw nb::value_error("set_num_threads(): expects a positive number of threads");
         base::set_thread_count(count);
       },
       "Set how many threads large kernels use.");

@@ -17,20 +17,28 @@ using graph::ParameterType;
 constexpr size_t most_parameters = 16;
 
 struct PyOp {
-  PyObject_HEAD
-  const Op* op;
+  PyObject_HEAD const Op* op;
   vectorcallfunc vectorcall;
-  PyObject** names;  // interned, one per parameter
+  PyObject** names;             // interned, one per parameter
   graph::Attributes* defaults;  // when all but the first tensor may be left out
   bool in_place;
 };
 PyTypeObject* op_type = nullptr;
 
 std::string type_text(const Parameter& parameter) {
-  constexpr const char* names[] = {"Tensor", "Tensor or a number", "a list of Tensors", "a number",
-                                   "int",    "a list of ints",     "float",             "bool",
-                                   "str",    "a dtype",            "a Generator"};
-  return std::string(names[static_cast<int>(parameter.type)]) + (parameter.optional ? " or None" : "");
+  constexpr const char* names[] = {"Tensor",
+                                   "Tensor or a number",
+                                   "a list of Tensors",
+                                   "a number",
+                                   "int",
+                                   "a list of ints",
+                                   "float",
+                                   "bool",
+                                   "str",
+                                   "a dtype",
+                                   "a Generator"};
+  return std::string(names[static_cast<int>(parameter.type)]) +
+         (parameter.optional ? " or None" : "");
 }
 
 [[noreturn]] void refuse(const Op& op, const Parameter& parameter, PyObject* given) {
@@ -46,8 +54,8 @@ int64_t to_integer(const Op& op, const Parameter& parameter, PyObject* object) {
   const int64_t value = PyLong_AsLongLong(index.get());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    raise(PyExc_OverflowError, base::text(op.name, "(): argument '", parameter.name,
-                                          "' does not fit in 64 bits"));
+    raise(PyExc_OverflowError,
+          base::text(op.name, "(): argument '", parameter.name, "' does not fit in 64 bits"));
   }
   return value;
 }
@@ -104,11 +112,16 @@ Attribute to_attribute(const Op& op, const Parameter& parameter, PyObject* objec
     return std::monostate{};
   }
   switch (parameter.type) {
-    case ParameterType::number: return to_number(op, parameter, object);
-    case ParameterType::integer: return to_integer(op, parameter, object);
-    case ParameterType::integer_list: return to_integers(op, parameter, object);
-    case ParameterType::real: return to_real(op, parameter, object);
-    case ParameterType::boolean: return to_bool(op, parameter, object);
+    case ParameterType::number:
+      return to_number(op, parameter, object);
+    case ParameterType::integer:
+      return to_integer(op, parameter, object);
+    case ParameterType::integer_list:
+      return to_integers(op, parameter, object);
+    case ParameterType::real:
+      return to_real(op, parameter, object);
+    case ParameterType::boolean:
+      return to_bool(op, parameter, object);
     case ParameterType::string: {
       const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
       if (!text) {
@@ -120,8 +133,10 @@ Attribute to_attribute(const Op& op, const Parameter& parameter, PyObject* objec
     case ParameterType::dtype:
       if (!is_dtype(object)) refuse(op, parameter, object);
       return dtype_from(object);
-    case ParameterType::generator: return draw_random(object);
-    default: break;
+    case ParameterType::generator:
+      return draw_random(object);
+    default:
+      break;
   }
   base::bug("parameter ", parameter.name, " of ", op.name, " is no attribute");
 }
@@ -207,8 +222,8 @@ void bind_arguments(const PyOp& self, PyObject* const* args, size_t count, PyObj
       }
     }
     if (bound.items[i]) {
-      raise(PyExc_TypeError, base::text(op.name, "() got multiple values for argument '",
-                                        parameters[i].name, "'"));
+      raise(PyExc_TypeError,
+            base::text(op.name, "() got multiple values for argument '", parameters[i].name, "'"));
     }
     bound.items[i] = args[count + k];
   }
@@ -270,7 +285,8 @@ graph::Attributes* plain_defaults(const Op& op) {
   std::vector<Attribute> attributes;
   for (size_t i = 1; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
-    if (parameter.is_tensor() || !parameter.fallback || parameter.type == ParameterType::generator) {
+    if (parameter.is_tensor() || !parameter.fallback ||
+        parameter.type == ParameterType::generator) {
       return nullptr;
     }
     attributes.push_back(*parameter.fallback);
@@ -292,7 +308,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     }
     PyObject* first = count > 0 && is_tensor(args[0]) ? args[0] : nullptr;
     if (self.in_place) {
-      if (!first) raise(PyExc_TypeError, base::text(op.name, "_(): the first argument must be a Tensor"));
+      if (!first)
+        raise(PyExc_TypeError, base::text(op.name, "_(): the first argument must be a Tensor"));
       autograd::apply_in_place(tensor_of(first), op, std::move(parsed.inputs),
                                std::move(parsed.attributes));
       return Py_NewRef(first);
@@ -303,7 +320,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     // Composites and views may return a view of their input, or the input itself.
     PyObject* parent = op.is_view() || op.is_composite() ? first : nullptr;
     Values outputs = graph::record(op, parsed.inputs, std::move(parsed.attributes));
-    if (outputs.size() == 1 && !op.sig.returns_list) return wrap_result(std::move(outputs[0]), parent);
+    if (outputs.size() == 1 && !op.sig.returns_list)
+      return wrap_result(std::move(outputs[0]), parent);
     return wrap_all(std::move(outputs), parent, false);
   });
 }
@@ -376,7 +394,8 @@ Object make_function(const Op& op, bool in_place) {
 
 // A result of the same shape as the first tensor can be written over it.
 bool has_in_place_form(const Op& op) {
-  return !op.sig.parameters.empty() && op.sig.parameters[0].type <= ParameterType::tensor_or_number &&
+  return !op.sig.parameters.empty() &&
+         op.sig.parameters[0].type <= ParameterType::tensor_or_number &&
          op.sig.parameters[0].name == "input" && !op.is_view() && op.sig.outputs.size() == 1 &&
          op.run.kind != graph::Run::Kind::by_value;
 }
@@ -389,13 +408,14 @@ PyObject* describe_ops(PyObject*, PyObject*) {
       constexpr const char* kinds[] = {"formula", "kernel", "view", "composite", "by_value"};
       Object parameters = Object::check(PyList_New(0));
       for (const Parameter& parameter : op->sig.parameters) {
-        constexpr const char* types[] = {"Tensor", "Tensor|Number", "Tensor[]", "Number", "int",
-                                         "int[]",  "float",         "bool",     "str",    "dtype",
-                                         "Generator"};
+        constexpr const char* types[] = {"Tensor", "Tensor|Number", "Tensor[]", "Number",
+                                         "int",    "int[]",         "float",    "bool",
+                                         "str",    "dtype",         "Generator"};
         Object entry = Object::check(Py_BuildValue(
             "{s:s,s:s,s:O,s:O,s:O,s:s}", "name", parameter.name.c_str(), "type",
-            types[static_cast<int>(parameter.type)], "optional", parameter.optional ? Py_True : Py_False,
-            "variadic", parameter.variadic ? Py_True : Py_False, "keyword_only",
+            types[static_cast<int>(parameter.type)], "optional",
+            parameter.optional ? Py_True : Py_False, "variadic",
+            parameter.variadic ? Py_True : Py_False, "keyword_only",
             parameter.keyword_only ? Py_True : Py_False, "default",
             parameter.fallback ? attribute_text(*parameter.fallback).c_str() : nullptr));
         if (PyList_Append(parameters.get(), entry.get()) < 0) throw PythonError{};
@@ -459,7 +479,8 @@ void define_op_functions(PyObject* module) {
     }
   };
   for (const Op* op : graph::all_ops()) {
-    if (op->sig.parameters.size() > most_parameters) base::bug(op->name, " has too many parameters");
+    if (op->sig.parameters.size() > most_parameters)
+      base::bug(op->name, " has too many parameters");
     publish(*op, false);
     if (has_in_place_form(*op)) publish(*op, true);
   }

@@ -19,19 +19,21 @@ std::vector<Array> arrays_of(PyObject* argument, const char* name, size_t expect
     result.push_back(value_of(item).array());
   }
   if (expected != SIZE_MAX && result.size() != expected) {
-    raise(PyExc_ValueError, base::text(name, ": expected ", expected, " tensors, got ", result.size()));
+    raise(PyExc_ValueError,
+          base::text(name, ": expected ", expected, " tensors, got ", result.size()));
   }
   return result;
 }
 
-// State and parameters are written where they lie, so they must lie in order; a gradient may be copied.
+// State and parameters are written where they lie, so they must lie in order; a gradient may be
+// copied.
 void check(const std::vector<Array>& parameters, const std::vector<Array>& others, const char* name,
            bool written) {
   for (size_t i = 0; i < others.size(); ++i) {
     if (others[i].sizes != parameters[i].sizes || others[i].dtype != parameters[i].dtype) {
       base::fail(ErrorKind::shape, name, " ", i, " is ", others[i].sizes, " of ",
-                 tensor::name_of(others[i].dtype), ", the parameter is ", parameters[i].sizes, " of ",
-                 tensor::name_of(parameters[i].dtype));
+                 tensor::name_of(others[i].dtype), ", the parameter is ", parameters[i].sizes,
+                 " of ", tensor::name_of(parameters[i].dtype));
     }
     if (written && (!others[i].is_contiguous() || others[i].storage->read_only())) {
       base::fail(ErrorKind::value, name, " ", i, " must be contiguous and writable");
@@ -71,9 +73,9 @@ PyObject* adam_step(PyObject*, PyObject* args) {
     long long step;
     kernels::AdamSettings settings{};
     int decoupled, maximize;
-    if (!PyArg_ParseTuple(args, "OOOOOLdddddpp", &params, &grads, &averages, &squares, &largest, &step,
-                          &settings.learning_rate, &settings.beta1, &settings.beta2, &settings.epsilon,
-                          &settings.weight_decay, &decoupled, &maximize)) {
+    if (!PyArg_ParseTuple(args, "OOOOOLdddddpp", &params, &grads, &averages, &squares, &largest,
+                          &step, &settings.learning_rate, &settings.beta1, &settings.beta2,
+                          &settings.epsilon, &settings.weight_decay, &decoupled, &maximize)) {
       throw PythonError{};
     }
     settings.step = step;
@@ -106,9 +108,9 @@ PyObject* sgd_step(PyObject*, PyObject* args) {
     PyObject *params, *grads, *buffers;
     kernels::SgdSettings settings{};
     int first, nesterov, maximize;
-    if (!PyArg_ParseTuple(args, "OOOpddddpp", &params, &grads, &buffers, &first, &settings.learning_rate,
-                          &settings.momentum, &settings.dampening, &settings.weight_decay, &nesterov,
-                          &maximize)) {
+    if (!PyArg_ParseTuple(args, "OOOpddddpp", &params, &grads, &buffers, &first,
+                          &settings.learning_rate, &settings.momentum, &settings.dampening,
+                          &settings.weight_decay, &nesterov, &maximize)) {
       throw PythonError{};
     }
     settings.first = first;

@@ -38,8 +38,8 @@ bool is_own(PyCodeObject* code) {
   Py_ssize_t length = 0;
   const char* text = PyUnicode_AsUTF8AndSize(name, &length);
   if (!text) PyErr_Clear();
-  const bool own = text && !own_folder.empty() &&
-                   std::string_view(text, length).starts_with(own_folder);
+  const bool own =
+      text && !own_folder.empty() && std::string_view(text, length).starts_with(own_folder);
   Py_INCREF(name);
   own_files[name] = own;
   return own;
@@ -109,7 +109,8 @@ PyObject* resolve_position(PyObject*, PyObject* argument) {
   return guarded([&]() -> PyObject* {
     const size_t position = PyLong_AsSize_t(argument);
     if (PyErr_Occurred()) throw PythonError{};
-    const Place place = resolve(static_cast<graph::Position>(std::min<size_t>(position, UINT32_MAX)));
+    const Place place =
+        resolve(static_cast<graph::Position>(std::min<size_t>(position, UINT32_MAX)));
     return Py_BuildValue("(sis)", place.file.c_str(), place.line, place.function.c_str());
   });
 }

@@ -54,7 +54,8 @@ TracedProgram trace(const nb::callable& function, const nb::args& tensors) {
     nb::object result = function(*tensors);
     graph::modes.tracer = nullptr;
     Values outputs;
-    nb::object items = nb::isinstance<nb::tuple>(result) ? result : nb::object(nb::make_tuple(result));
+    nb::object items =
+        nb::isinstance<nb::tuple>(result) ? result : nb::object(nb::make_tuple(result));
     for (nb::handle item : items) {
       if (!is_tensor(item.ptr())) throw nb::type_error("trace(): the function must return tensors");
       outputs.push_back(value_of(item.ptr()));
@@ -68,7 +69,8 @@ nb::object apply(const TracedProgram& self, const nb::args& tensors) {
   return translated([&] {
     Values values = values_of(tensors);
     if (values.size() != self.inputs.size()) {
-      throw nb::type_error(base::text("the Program takes ", self.inputs.size(), " tensors").c_str());
+      throw nb::type_error(
+          base::text("the Program takes ", self.inputs.size(), " tensors").c_str());
     }
     return nb::steal(wrap_all(self.program.apply(values), nullptr, false));
   });

@@ -76,8 +76,7 @@ Result guarded(Body&& body, Result failed = Result{}) noexcept {
 
 // --- tensors ---
 struct PyTensor {
-  PyObject_HEAD
-  TensorData* tensor;  // owned
+  PyObject_HEAD TensorData* tensor;  // owned
   PyObject* dict;
   PyObject* weak_references;
 };
@@ -92,7 +91,7 @@ inline TensorData& tensor_of(PyObject* object) {
 }
 inline const Value& value_of(PyObject* object) { return tensor_of(object).value(); }
 
-PyObject* wrap(Value value);            // a new Tensor
+PyObject* wrap(Value value);              // a new Tensor
 PyObject* wrap(const TensorRef& tensor);  // its existing Python object, or a new one; None for null
 // A new Tensor that is a view of `parent` if its Value says so.
 PyObject* wrap_result(Value value, PyObject* parent);

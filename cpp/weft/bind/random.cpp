@@ -7,8 +7,7 @@ namespace weft::bind {
 namespace {
 
 struct PyGenerator {
-  PyObject_HEAD
-  unsigned long long seed;
+  PyObject_HEAD unsigned long long seed;
   unsigned long long counter;
 };
 PyTypeObject* generator_type = nullptr;
@@ -57,7 +56,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 }
 
 PyMethodDef methods[] = {
-    {"manual_seed", manual_seed, METH_O, "Set the seed and start the stream over; return the generator."},
+    {"manual_seed", manual_seed, METH_O,
+     "Set the seed and start the stream over; return the generator."},
     {"initial_seed", initial_seed, METH_NOARGS, "Return the seed."},
     {"seed", fresh_seed, METH_NOARGS, "Take a seed from the operating system; return it."},
     {"get_state", get_state, METH_NOARGS, "Return the state."},
@@ -70,7 +70,8 @@ PyMethodDef methods[] = {
 graph::RandomKey draw_random(PyObject* generator) {
   if (!generator || generator == Py_None) generator = default_generator;
   if (!PyObject_TypeCheck(generator, generator_type)) {
-    raise(PyExc_TypeError, base::text("generator must be a Generator, not ", Py_TYPE(generator)->tp_name));
+    raise(PyExc_TypeError,
+          base::text("generator must be a Generator, not ", Py_TYPE(generator)->tp_name));
   }
   PyGenerator& self = generator_of(generator);
   const graph::RandomKey key{self.seed, self.counter};
@@ -83,10 +84,12 @@ void define_random(PyObject* module) {
       {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and a counter.")},
       {Py_tp_new, reinterpret_cast<void*>(make_generator)},
       {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and how far it has been used.")},
+      {Py_tp_doc,
+       const_cast<char*>("A stream of random numbers: a seed and how far it has been used.")},
       {0, nullptr},
   };
-  PyType_Spec spec{"weft.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyType_Spec spec{"weft.Generator", sizeof(PyGenerator), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   generator_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
   default_generator = Object::check(make_generator(generator_type, nullptr, nullptr)).release();
   Object seeded(fresh_seed(default_generator, nullptr));

@@ -15,8 +15,7 @@ namespace {
 // --- dtype objects ---
 
 struct PyDType {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 PyTypeObject* dtype_type = nullptr;
 PyObject* dtypes[tensor::dtype_count];
@@ -27,7 +26,8 @@ PyObject* dtype_repr(PyObject* self) {
 }
 PyObject* dtype_reduce(PyObject* self, PyObject*) {
   // Pickles as the attribute of the same name of the core module.
-  return PyUnicode_FromString(std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
+  return PyUnicode_FromString(
+      std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
 }
 PyObject* dtype_is_floating(PyObject* self, void*) {
   return PyBool_FromLong(tensor::is_floating(reinterpret_cast<PyDType*>(self)->dtype));
@@ -41,11 +41,13 @@ PyObject* dtype_itemsize(PyObject* self, void*) {
   return PyLong_FromLongLong(tensor::item_size(reinterpret_cast<PyDType*>(self)->dtype));
 }
 PyObject* dtype_name(PyObject* self, void*) {
-  return PyUnicode_FromString(std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
+  return PyUnicode_FromString(
+      std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
 }
 PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("weft._core"); }
 PyGetSetDef dtype_properties[] = {
-    {"is_floating_point", dtype_is_floating, nullptr, "Whether elements are floating-point numbers.", nullptr},
+    {"is_floating_point", dtype_is_floating, nullptr,
+     "Whether elements are floating-point numbers.", nullptr},
     {"is_complex", dtype_is_complex, nullptr, "Always False: complex numbers come later.", nullptr},
     {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
     {"itemsize", dtype_itemsize, nullptr, "Bytes of one element.", nullptr},
@@ -80,16 +82,26 @@ T read_as(const Value& value, DType dtype) {
 
 PyObject* element(DType dtype, const char* at) {
   switch (dtype) {
-    case DType::f32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
-    case DType::f64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
-    case DType::f16: return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::Half*>(at)));
-    case DType::bf16: return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::BFloat16*>(at)));
-    case DType::i8: return PyLong_FromLong(*reinterpret_cast<const int8_t*>(at));
-    case DType::i16: return PyLong_FromLong(*reinterpret_cast<const int16_t*>(at));
-    case DType::i32: return PyLong_FromLong(*reinterpret_cast<const int32_t*>(at));
-    case DType::u8: return PyLong_FromLong(*reinterpret_cast<const uint8_t*>(at));
-    case DType::boolean: return PyBool_FromLong(*reinterpret_cast<const uint8_t*>(at) != 0);
-    case DType::i64: break;
+    case DType::f32:
+      return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
+    case DType::f64:
+      return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
+    case DType::f16:
+      return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::Half*>(at)));
+    case DType::bf16:
+      return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::BFloat16*>(at)));
+    case DType::i8:
+      return PyLong_FromLong(*reinterpret_cast<const int8_t*>(at));
+    case DType::i16:
+      return PyLong_FromLong(*reinterpret_cast<const int16_t*>(at));
+    case DType::i32:
+      return PyLong_FromLong(*reinterpret_cast<const int32_t*>(at));
+    case DType::u8:
+      return PyLong_FromLong(*reinterpret_cast<const uint8_t*>(at));
+    case DType::boolean:
+      return PyBool_FromLong(*reinterpret_cast<const uint8_t*>(at) != 0);
+    case DType::i64:
+      break;
   }
   return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(at));
 }
@@ -99,7 +111,8 @@ PyObject* nested_list(const Array& array, int64_t dim, const char* at) {
   const int64_t step = array.strides[dim] * tensor::item_size(array.dtype);
   Object list = Object::check(PyList_New(array.sizes[dim]));
   for (int64_t i = 0; i < array.sizes[dim]; ++i) {
-    PyList_SET_ITEM(list.get(), i, Object::check(nested_list(array, dim + 1, at + i * step)).release());
+    PyList_SET_ITEM(list.get(), i,
+                    Object::check(nested_list(array, dim + 1, at + i * step)).release());
   }
   return list.release();
 }
@@ -143,8 +156,9 @@ class Reader {
   void inspect(PyObject* data, size_t depth) {
     if (depth < sizes_.size()) {
       if (!is_sequence(data)) {
-        raise(PyExc_ValueError, base::text("tensor(): expected a sequence of length ", sizes_[depth],
-                                           " at dim ", depth, ", got ", Py_TYPE(data)->tp_name));
+        raise(PyExc_ValueError,
+              base::text("tensor(): expected a sequence of length ", sizes_[depth], " at dim ",
+                         depth, ", got ", Py_TYPE(data)->tp_name));
       }
       const Py_ssize_t length = PySequence_Fast_GET_SIZE(data);
       if (length != sizes_[depth]) {
@@ -173,8 +187,8 @@ class Reader {
     } else if (const Value number = number_from_python(data)) {
       kind = number.dtype() == DType::f64 ? tensor::default_dtype : number.dtype();
     } else {
-      raise(PyExc_TypeError, base::text("tensor(): cannot make a tensor element of ",
-                                        Py_TYPE(data)->tp_name));
+      raise(PyExc_TypeError,
+            base::text("tensor(): cannot make a tensor element of ", Py_TYPE(data)->tp_name));
     }
     kind_ = any_ ? tensor::promote(kind_, kind) : kind;
     any_ = true;
@@ -212,16 +226,20 @@ PyObject* tensor_from_data(PyObject*, PyObject* args) {
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;
     if (!PyArg_ParseTuple(args, "O|O", &data, &dtype)) throw PythonError{};
-    if (dtype != Py_None && !is_dtype(dtype)) raise(PyExc_TypeError, "tensor(): dtype must be a dtype");
+    if (dtype != Py_None && !is_dtype(dtype))
+      raise(PyExc_TypeError, "tensor(): dtype must be a dtype");
     return wrap(tensor_from_python(
         data, dtype == Py_None ? std::nullopt : std::optional(dtype_from(dtype))));
   });
 }
-PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(tensor::default_dtype)); }
+PyObject* get_default_dtype(PyObject*, PyObject*) {
+  return Py_NewRef(dtype_object(tensor::default_dtype));
+}
 PyObject* set_default_dtype(PyObject*, PyObject* dtype) {
   return guarded([&]() -> PyObject* {
     if (!is_dtype(dtype) || !tensor::is_floating(dtype_from(dtype))) {
-      raise(PyExc_TypeError, "set_default_dtype(): only floating-point dtypes are supported as the default type");
+      raise(PyExc_TypeError,
+            "set_default_dtype(): only floating-point dtypes are supported as the default type");
     }
     tensor::default_dtype = dtype_from(dtype);
     Py_RETURN_NONE;
@@ -236,7 +254,8 @@ PyObject* promote_types(PyObject*, PyObject* args) {
   });
 }
 PyObject* set_size_type(PyObject*, PyObject* type) {
-  if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &PyTuple_Type)) {
+  if (!PyType_Check(type) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &PyTuple_Type)) {
     PyErr_SetString(PyExc_TypeError, "a subclass of tuple is needed");
     return nullptr;
   }
@@ -246,7 +265,8 @@ PyObject* set_size_type(PyObject*, PyObject* type) {
 
 PyMethodDef methods[] = {
     {"tensor", tensor_from_data, METH_VARARGS, "Make a tensor from numbers or nested lists."},
-    {"get_default_dtype", get_default_dtype, METH_NOARGS, "Return the default floating-point dtype."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS,
+     "Return the default floating-point dtype."},
     {"set_default_dtype", set_default_dtype, METH_O, "Set the default floating-point dtype."},
     {"promote_types", promote_types, METH_VARARGS, "Return the common dtype of two dtypes."},
     {"set_size_type", set_size_type, METH_O, "Set the class of Tensor.shape."},
@@ -271,7 +291,8 @@ void define_dtypes(PyObject* module) {
   PyType_Spec spec{"weft.dtype", sizeof(PyDType), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   dtype_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
-  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) < 0) throw PythonError{};
+  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) < 0)
+    throw PythonError{};
   for (int i = 0; i < tensor::dtype_count; ++i) {
     auto* object = PyObject_New(PyDType, dtype_type);
     if (!object) throw PythonError{};
@@ -302,12 +323,14 @@ Value number_from_python(PyObject* object) {
     const int64_t number = PyLong_AsLongLong(object);
     if (number == -1 && PyErr_Occurred()) {
       PyErr_Clear();
-      raise(PyExc_OverflowError, "a Python int that does not fit in 64 bits cannot become a tensor element");
+      raise(PyExc_OverflowError,
+            "a Python int that does not fit in 64 bits cannot become a tensor element");
     }
     return graph::number_value(number);
   }
   // NumPy scalars behave like Python numbers.
-  if (!std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.") || is_sequence(object)) return {};
+  if (!std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.") || is_sequence(object))
+    return {};
   if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool")) {
     return graph::number_value_bool(PyObject_IsTrue(object) == 1);
   }
@@ -340,8 +363,8 @@ int64_t read_integer(const Value& value) { return read_as<int64_t>(value, DType:
 bool read_bool(const Value& value) {
   if (value.count() != 1) {
     base::fail(ErrorKind::shape, "Boolean value of Tensor with ",
-               value.count() == 0 ? "no values" : "more than one value", " is ambiguous; its shape is ",
-               value.sizes());
+               value.count() == 0 ? "no values" : "more than one value",
+               " is ambiguous; its shape is ", value.sizes());
   }
   if (tensor::is_floating(value.dtype())) return read_double(value) != 0;  // NaN is true
   return read_integer(value) != 0;

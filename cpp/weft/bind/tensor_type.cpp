@@ -86,7 +86,8 @@ PyObject* get_dict(PyObject* object, void*) {
 // Tensor(data) and Tensor(*sizes), as PyTorch's old constructor.
 PyObject* make_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    if (kwargs && PyDict_GET_SIZE(kwargs)) raise(PyExc_TypeError, "Tensor() takes no keyword arguments");
+    if (kwargs && PyDict_GET_SIZE(kwargs))
+      raise(PyExc_TypeError, "Tensor() takes no keyword arguments");
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     Value value;
     if (count == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0))) {
@@ -174,12 +175,18 @@ PyObject* invert_slot(PyObject* self) {
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
   switch (how) {
-    case Py_LT: return binary(ops::op_lt, a, b);
-    case Py_LE: return binary(ops::op_le, a, b);
-    case Py_EQ: return binary(ops::op_eq, a, b);
-    case Py_NE: return binary(ops::op_ne, a, b);
-    case Py_GT: return binary(ops::op_gt, a, b);
-    default: return binary(ops::op_ge, a, b);
+    case Py_LT:
+      return binary(ops::op_lt, a, b);
+    case Py_LE:
+      return binary(ops::op_le, a, b);
+    case Py_EQ:
+      return binary(ops::op_eq, a, b);
+    case Py_NE:
+      return binary(ops::op_ne, a, b);
+    case Py_GT:
+      return binary(ops::op_gt, a, b);
+    default:
+      return binary(ops::op_ge, a, b);
   }
 }
 
@@ -206,7 +213,8 @@ PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Value& value = value_of(self);
     if (tensor::is_floating(value.dtype()) || value.count() != 1) {
-      raise(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+      raise(PyExc_TypeError,
+            "only integer tensors of a single element can be converted to an index");
     }
     return PyLong_FromLongLong(read_integer(value));
   });
@@ -258,14 +266,17 @@ PyObject* get_dtype(PyObject* self, void*) {
   Py_INCREF(result);
   return result;
 }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(tensor_of(self).array().rank()); }
+PyObject* get_ndim(PyObject* self, void*) {
+  return PyLong_FromLongLong(tensor_of(self).array().rank());
+}
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(tensor_of(self).requires_grad()); });
 }
 int set_requires_grad(PyObject* self, PyObject* wanted, void*) {
   return guarded(
       [&] {
-        if (!wanted || !PyBool_Check(wanted)) raise(PyExc_TypeError, "requires_grad must be a bool");
+        if (!wanted || !PyBool_Check(wanted))
+          raise(PyExc_TypeError, "requires_grad must be a bool");
         tensor_of(self).set_requires_grad(wanted == Py_True);
         return 0;
       },
@@ -296,8 +307,9 @@ int set_grad(PyObject* self, PyObject* gradient, void*) {
                      ", the tensor is ", tensor.array().sizes);
         }
         if (value.dtype() != tensor.array().dtype) {
-          base::fail(ErrorKind::dtype, "grad: assigned grad has dtype ", tensor::name_of(value.dtype()),
-                     ", the tensor is ", tensor::name_of(tensor.array().dtype));
+          base::fail(ErrorKind::dtype, "grad: assigned grad has dtype ",
+                     tensor::name_of(value.dtype()), ", the tensor is ",
+                     tensor::name_of(tensor.array().dtype));
         }
         tensor.grad = TensorRef(&tensor_of(gradient));
         return 0;
@@ -334,7 +346,8 @@ PyObject* get_matrix_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Value& value = value_of(self);
     if (value.rank() < 2) {
-      base::fail(ErrorKind::shape, "mT: needs at least 2 dimensions, the tensor is ", value.sizes());
+      base::fail(ErrorKind::shape, "mT: needs at least 2 dimensions, the tensor is ",
+                 value.sizes());
     }
     return wrap_result(ops::transpose(value, -2, -1), self);
   });
@@ -354,7 +367,8 @@ PyObject* get_position(PyObject* self, void*) {
 PyObject* get_cut(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Value& value = value_of(self);
-    constexpr const char* names[] = {"", "detach", "no_grad", "integer", "not_differentiable", "leaf"};
+    constexpr const char* names[] = {"",    "detach", "no_grad", "integer", "not_differentiable",
+                                     "leaf"};
     return Py_BuildValue("(sI)", names[static_cast<int>(value->cut)], value->cut_at);
   });
 }
@@ -364,19 +378,22 @@ PyGetSetDef properties[] = {
     {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are wanted.",
+     nullptr},
     {"is_leaf", get_is_leaf, nullptr, "Whether no recorded op made this tensor.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The graph node that made this tensor, or None.", nullptr},
     {"grad", get_grad, set_grad, "The gradient that backward accumulated, or None.", nullptr},
     {"data", get_data, set_data, "The same memory without history.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"_version", get_version, nullptr, "How often the memory was written in place.", nullptr},
-    {"_position", get_position, nullptr, "Source position of the op that made this tensor.", nullptr},
+    {"_position", get_position, nullptr, "Source position of the op that made this tensor.",
+     nullptr},
     {"_cut", get_cut, nullptr, "Why and where the path of gradients ended.", nullptr},
     {"T", get_transposed, nullptr, "A view with the dimensions in reverse order.", nullptr},
     {"mT", get_matrix_transposed, nullptr, "A view with the last two dimensions swapped.", nullptr},
     {"itemsize", get_item_size, nullptr, "Bytes of one element.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes that users added.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes that users added.",
+     nullptr},
     {"_inference", get_is_inference, nullptr, "Whether it was made in inference mode.", nullptr},
     {},
 };
@@ -389,7 +406,8 @@ PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     if (count == 0) return size_object(array.sizes);
     const int64_t dim = PyLong_AsLongLong(args[0]);
     if (dim == -1 && PyErr_Occurred()) throw PythonError{};
-    if (array.rank() == 0) base::fail(ErrorKind::index, "size: a 0-d tensor has no dimension ", dim);
+    if (array.rank() == 0)
+      base::fail(ErrorKind::index, "size: a 0-d tensor has no dimension ", dim);
     return PyLong_FromLongLong(array.sizes[tensor::wrap_dim("size", dim, array.rank())]);
   });
 }
@@ -405,7 +423,8 @@ PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t count)
     }
     const int64_t dim = PyLong_AsLongLong(args[0]);
     if (dim == -1 && PyErr_Occurred()) throw PythonError{};
-    if (array.rank() == 0) base::fail(ErrorKind::index, "stride: a 0-d tensor has no dimension ", dim);
+    if (array.rank() == 0)
+      base::fail(ErrorKind::index, "stride: a 0-d tensor has no dimension ", dim);
     return PyLong_FromLongLong(array.strides[tensor::wrap_dim("stride", dim, array.rank())]);
   });
 }
@@ -463,7 +482,8 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     PyObject* data = nullptr;
     int requires_grad = 0;
     if (!PyArg_ParseTuple(args, "OO|p", &type, &data, &requires_grad)) throw PythonError{};
-    if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type)) {
+    if (!PyType_Check(type) ||
+        !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type)) {
       raise(PyExc_TypeError, "_make_subclass: cls must be a subclass of Tensor");
     }
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
@@ -487,7 +507,8 @@ PyMethodDef methods[] = {
     {"dim", method_dim, METH_NOARGS, "Return the number of dimensions."},
     {"numel", method_numel, METH_NOARGS, "Return the number of elements."},
     {"nelement", method_numel, METH_NOARGS, "Return the number of elements."},
-    {"storage_offset", method_offset, METH_NOARGS, "Return the offset into the memory, in elements."},
+    {"storage_offset", method_offset, METH_NOARGS,
+     "Return the offset into the memory, in elements."},
     {"data_ptr", method_pointer, METH_NOARGS, "Return the address of the first element."},
     {"is_contiguous", method_is_contiguous, METH_NOARGS, "Tell whether elements lie in order."},
     {"item", method_item, METH_NOARGS, "Return the only element as a Python number."},
@@ -612,7 +633,8 @@ void define_tensor_type(PyObject* module) {
       slot(Py_nb_inplace_and, in_place_slot<ops::op_bitwise_and>),
       slot(Py_nb_inplace_or, in_place_slot<ops::op_bitwise_or>),
       slot(Py_nb_inplace_xor, in_place_slot<ops::op_bitwise_xor>),
-      {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype that remembers how it was computed.")},
+      {Py_tp_doc,
+       const_cast<char*>("An array of numbers of one dtype that remembers how it was computed.")},
       {0, nullptr},
   };
   PyType_Spec spec{"weft.Tensor", sizeof(PyTensor), 0,

@@ -36,7 +36,8 @@ class Tiles {
 
   // Memory with the operand in the lane's type, in order; null if that takes more than a look.
   const void* operand(const Array& array, const Array& out) {
-    if (array.dtype == tensor::dtype_of(lane_) && array.sizes == out.sizes && array.is_contiguous()) {
+    if (array.dtype == tensor::dtype_of(lane_) && array.sizes == out.sizes &&
+        array.is_contiguous()) {
       return array.data();
     }
     if (!is_one_number(array, out)) return nullptr;
@@ -62,10 +63,17 @@ class Tiles {
   const void* spread(const Array& number, char* tile) const {
     T value;
     switch (number.dtype) {
-      case DType::f32: value = static_cast<T>(*number.as<float>()); break;
-      case DType::f64: value = static_cast<T>(*number.as<double>()); break;
-      case DType::i64: value = static_cast<T>(*number.as<int64_t>()); break;
-      default: return nullptr;
+      case DType::f32:
+        value = static_cast<T>(*number.as<float>());
+        break;
+      case DType::f64:
+        value = static_cast<T>(*number.as<double>());
+        break;
+      case DType::i64:
+        value = static_cast<T>(*number.as<int64_t>());
+        break;
+      default:
+        return nullptr;
     }
     return std::fill_n(reinterpret_cast<T*>(tile), count_, value), tile;
   }
@@ -125,8 +133,8 @@ bool run_small(const kernels::MapProgram& map, std::span<const Array* const> inp
     const kernels::MapStep& step = map.steps[i];
     const void* pointers[4];
     for (int k = 0; k < step.input_count; ++k) pointers[k] = slots[step.inputs[k]];
-    kernels::block_function(step.formula, map.lane)(const_cast<void*>(slots[first_step + i]), pointers,
-                                                    count);
+    kernels::block_function(step.formula, map.lane)(const_cast<void*>(slots[first_step + i]),
+                                                    pointers, count);
   }
   const int64_t bytes = count * tensor::lane_size(map.lane);
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -151,7 +159,7 @@ void run_formula(Call& call) {
 // A Program's map form, and which of its inputs and constants it reads.
 struct CompiledMap {
   kernels::MapProgram map;
-  std::vector<int> inputs;       // slots of the Program, below input_count + constants
+  std::vector<int> inputs;  // slots of the Program, below input_count + constants
 };
 
 std::shared_ptr<const CompiledMap> compile(const Program& program) {
@@ -181,7 +189,8 @@ std::shared_ptr<const CompiledMap> compile(const Program& program) {
     renamed[instruction.first_output] = next++;
     result->map.steps.push_back(step);
   }
-  for (int slot : program.outputs) result->map.outputs.push_back(static_cast<uint8_t>(renamed[slot]));
+  for (int slot : program.outputs)
+    result->map.outputs.push_back(static_cast<uint8_t>(renamed[slot]));
   return result;
 }
 
@@ -191,7 +200,8 @@ class Eager : public graph::Executor {
     const Run& run = call.op.run;
     if (run.kind != Run::Kind::by_value) {
       for (Array& out : call.outputs) {
-        if (!out.storage) out.storage = tensor::Storage::allocate(out.count() * item_size(out.dtype));
+        if (!out.storage)
+          out.storage = tensor::Storage::allocate(out.count() * item_size(out.dtype));
       }
     }
     if (run.kind == Run::Kind::formula) {

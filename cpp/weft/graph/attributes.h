@@ -13,8 +13,8 @@
 
 namespace weft::graph {
 
-using tensor::DType;
 using tensor::Dims;
+using tensor::DType;
 
 // A stretch of a random stream: drawn when an op is recorded, so that when it runs does not matter.
 struct RandomKey {

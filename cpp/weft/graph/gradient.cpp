@@ -99,8 +99,12 @@ const Value& Gradient::output(size_t i) {
 static GradientPlan make_plan(const Op& op, const Attributes& attributes,
                               std::span<const Value> given, std::span<const Value> made,
                               uint32_t needs, uint32_t defined) {
-  GradientPlan plan{.needs = needs, .defined = defined, .dtype = made[0].dtype(),
-                    .fused = nullptr, .fused_results = {}, .passed_on = {}};
+  GradientPlan plan{.needs = needs,
+                    .defined = defined,
+                    .dtype = made[0].dtype(),
+                    .fused = nullptr,
+                    .fused_results = {},
+                    .passed_on = {}};
   ModesGuard guard;
   ProgramBuilder builder;
   modes = Modes{.grad = false, .executor = &meta_executor(), .tracer = &builder, .position = 1};
@@ -111,14 +115,15 @@ static GradientPlan make_plan(const Op& op, const Attributes& attributes,
   }
   for (const Value& input : given) inputs.push_back(meta_of(input));
   for (const Value& value : gradients) builder.add_input(value);
-  for (const Value& value : inputs) builder.add_input(value ? value : Value(Array::meta({}, DType::f32)));
+  for (const Value& value : inputs)
+    builder.add_input(value ? value : Value(Array::meta({}, DType::f32)));
   for (const Value& value : outputs) builder.add_input(value);
 
   Gradient g(op, attributes, gradients, inputs, outputs, &plan);
   const Values results = op.gradient.function(g);
   if (results.size() != given.size()) {
-    base::bug("the gradient of ", op.name, " gives ", results.size(), " results for ",
-              given.size(), " inputs");
+    base::bug("the gradient of ", op.name, " gives ", results.size(), " results for ", given.size(),
+              " inputs");
   }
   if (!op.pointwise()) return plan;
   Values wanted;

@@ -18,8 +18,8 @@ class Gradient;
 
 // How the gradient of an op runs when a given set of inputs needs gradients.
 struct GradientPlan {
-  uint32_t needs = 0;    // bit i: input i needs a gradient
-  uint32_t defined = 0;  // bit i: input i was given (optional inputs may be missing)
+  uint32_t needs = 0;        // bit i: input i needs a gradient
+  uint32_t defined = 0;      // bit i: input i was given (optional inputs may be missing)
   DType dtype = DType::f32;  // of the first output; element-wise Programs are made for one dtype
   uint32_t saved_inputs = 0;
   uint32_t saved_outputs = 0;

@@ -62,11 +62,12 @@ class ModesGuard {
 
 // What lower layers cannot know by themselves; set once when the module loads.
 struct Host {
-  Position (*position)() = nullptr;                    // the user's line that is running now
-  std::string (*position_text)(Position) = nullptr;    // "model.py:12"
+  Position (*position)() = nullptr;                  // the user's line that is running now
+  std::string (*position_text)(Position) = nullptr;  // "model.py:12"
   void (*copy)(const Array& from, const Array& to) = nullptr;  // kernels::copy
   int (*find_formula)(std::string_view name) = nullptr;
-  void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*, int64_t) = nullptr;
+  void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*,
+                                                            int64_t) = nullptr;
   const Executor* eager = nullptr;
 };
 inline Host host;

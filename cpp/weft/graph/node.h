@@ -72,8 +72,8 @@ struct KeptValues {
 };
 
 struct NodeExtras {
-  std::vector<OutputHook> hooks;          // of tensors that are outputs of this node
-  std::vector<OutputHook> retained;       // retain_grad
+  std::vector<OutputHook> hooks;     // of tensors that are outputs of this node
+  std::vector<OutputHook> retained;  // retain_grad
   std::unique_ptr<CustomRule> custom;
   std::unique_ptr<Leaf> leaf;
   std::unique_ptr<KeptValues> kept;
@@ -93,20 +93,20 @@ class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
 
   const Op* op;  // null for leaves and user-written rules
   Attributes attributes;
-  base::SmallVector<Edge, 2> edges;    // one per tensor input; no node where no gradient is needed
+  base::SmallVector<Edge, 2> edges;  // one per tensor input; no node where no gradient is needed
   base::SmallVector<Saved, 2> saved;
   base::SmallVector<Meta, 1> outputs;
-  std::vector<Meta> inputs;            // empty when each input is like the first output
-  uint64_t sequence;                   // creation number: a topological order
+  std::vector<Meta> inputs;  // empty when each input is like the first output
+  uint64_t sequence;         // creation number: a topological order
   Position position;
   uint32_t input_count = 0;
   uint32_t needs = 0;           // bit i: input i needs a gradient
   uint32_t defined_inputs = 0;  // bit i: input i was given
-  bool released = false;               // saved tensors were freed by a backward
+  bool released = false;        // saved tensors were freed by a backward
   Position released_at = 0;
   std::unique_ptr<NodeExtras> extras;
-  const void* visited_by = nullptr;    // the backward that has gradients for this node now
-  uint32_t visit_slot = 0;             // and where it keeps them
+  const void* visited_by = nullptr;  // the backward that has gradients for this node now
+  uint32_t visit_slot = 0;           // and where it keeps them
 
   NodeExtras& extra() {
     if (!extras) extras = std::make_unique<NodeExtras>();

@@ -44,8 +44,8 @@ const std::vector<const Op*>& all_ops() { return registry(); }
 
 const Op* find_op(std::string_view name) {
   const auto& ops = registry();
-  const auto found = std::lower_bound(ops.begin(), ops.end(), name,
-                                      [](const Op* op, std::string_view n) { return op->name < n; });
+  const auto found = std::lower_bound(
+      ops.begin(), ops.end(), name, [](const Op* op, std::string_view n) { return op->name < n; });
   return found != ops.end() && (*found)->name == name ? *found : nullptr;
 }
 

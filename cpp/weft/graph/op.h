@@ -45,9 +45,9 @@ class Call : public Arguments {
  public:
   Call(const Op& op, const Attributes& attributes, std::span<const Value> inputs)
       : Arguments(op, attributes), inputs(inputs) {}
-  std::span<const Value> inputs;              // optional ones may be empty; a list's items in a row
-  base::SmallVector<Array, 2> outputs;        // meta after the shape rule, memory before the kernel
-  DType compute = DType::f32;                 // element-wise ops: in which dtype to compute
+  std::span<const Value> inputs;        // optional ones may be empty; a list's items in a row
+  base::SmallVector<Array, 2> outputs;  // meta after the shape rule, memory before the kernel
+  DType compute = DType::f32;           // element-wise ops: in which dtype to compute
 
   const Value& operator[](size_t i) const { return inputs[i]; }
   const Array& in(size_t i) const { return inputs[i].array(); }
@@ -55,7 +55,9 @@ class Call : public Arguments {
   Array contiguous(size_t i) const;
   Array contiguous(size_t i, DType dtype) const;
   Array& out(size_t i = 0) { return outputs[i]; }
-  void add_output(Dims sizes, DType dtype) { outputs.push_back(Array::meta(std::move(sizes), dtype)); }
+  void add_output(Dims sizes, DType dtype) {
+    outputs.push_back(Array::meta(std::move(sizes), dtype));
+  }
 
   // Errors as sentences: "matmul(input, other): <parts...>".
   template <class... Parts>
@@ -64,10 +66,12 @@ class Call : public Arguments {
   }
   template <class... Parts>
   void require(bool holds, base::ErrorKind kind, const Parts&... parts) const {
-    if (!holds) [[unlikely]] fail(kind, parts...);
+    if (!holds) [[unlikely]]
+      fail(kind, parts...);
   }
   std::string heading() const;  // "matmul(input, other)"
-  int64_t dim(std::string_view name, int64_t rank) const;  // an integer argument as a dimension, wrapped
+  int64_t dim(std::string_view name,
+              int64_t rank) const;  // an integer argument as a dimension, wrapped
 };
 
 using ShapeFunction = void (*)(Call& call);
@@ -83,12 +87,12 @@ using BlockFunction = void (*)(void* out, const void* const* in, int64_t count);
 
 // How results get their dtype in element-wise ops.
 enum class Result : uint8_t {
-  promoted,      // the operands' common dtype
-  floating,      // the same, but integers become the default float dtype
-  numeric,       // the operands' common dtype, which may not be bool
-  counted,       // the same, but bool becomes int64
-  boolean,       // computed in the common dtype, stored as bool
-  first,         // the first operand's
+  promoted,  // the operands' common dtype
+  floating,  // the same, but integers become the default float dtype
+  numeric,   // the operands' common dtype, which may not be bool
+  counted,   // the same, but bool becomes int64
+  boolean,   // computed in the common dtype, stored as bool
+  first,     // the first operand's
 };
 
 struct Shape {
@@ -97,7 +101,7 @@ struct Shape {
     requires std::is_convertible_v<F, ShapeFunction>
   Shape(F f) : function(f) {}
   Shape(Result result, int masks) : function(nullptr), result(result), masks(masks) {}
-  ShapeFunction function;      // null: element-wise, by `result`
+  ShapeFunction function;  // null: element-wise, by `result`
   Result result = Result::promoted;
   int masks = 0;
 };
@@ -121,7 +125,7 @@ struct Run {
   enum class Kind : uint8_t { formula, kernel, view, composite, by_value };
   Kind kind;
   Formula formula{};
-  KernelFunction kernel = nullptr;        // kernel: outputs are allocated; by_value: it adds them itself
+  KernelFunction kernel = nullptr;  // kernel: outputs are allocated; by_value: it adds them itself
   CompositeFunction composite = nullptr;  // made of other ops; makes no node of its own
 
   Run(Formula f) : kind(Kind::formula), formula(f) {}
@@ -174,8 +178,8 @@ struct Op : Declaration {
 
   Signature sig;
   std::string name;
-  std::string node_name;  // "TanhBackward0"
-  int formula = -1;       // its number among the compiled formulas
+  std::string node_name;         // "TanhBackward0"
+  int formula = -1;              // its number among the compiled formulas
   BlockFunction blocks[3] = {};  // its compiled loops over contiguous memory, by lane
   bool pointwise() const { return run.kind == Run::Kind::formula; }
   bool is_view() const { return run.kind == Run::Kind::view; }
@@ -192,13 +196,13 @@ struct Named {
 // The registry, in order of names.
 const std::vector<const Op*>& all_ops();
 const Op* find_op(std::string_view name);  // null when there is none
-void link_ops();  // resolves formulas; called once when the module loads
+void link_ops();                           // resolves formulas; called once when the module loads
 
 }  // namespace weft::graph
 
 // The two macros of the op language.
-#define OP(op_name)                                                               \
-  extern const ::weft::graph::Op op_##op_name;                                    \
+#define OP(op_name)                            \
+  extern const ::weft::graph::Op op_##op_name; \
   const ::weft::graph::Op op_##op_name = ::weft::graph::Named{#op_name} + ::weft::graph::Declaration
 #define FORMULA(domain_name, parameters_text, ...) \
   ::weft::graph::Formula { ::weft::graph::Domain::domain_name, #parameters_text, #__VA_ARGS__ }

@@ -33,7 +33,7 @@ int ProgramBuilder::slot_of(const Value& value) {
 }
 
 void ProgramBuilder::note(const Call& call, std::span<const Value> outputs, Position position) {
-  Instruction instruction{&call.op, call.attributes, {}, 0, static_cast<int>(outputs.size()),
+  Instruction instruction{&call.op,     call.attributes, {}, 0, static_cast<int>(outputs.size()),
                           call.compute, position};
   for (const Value& input : call.inputs) instruction.inputs.push_back(slot_of(input));
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -60,7 +60,8 @@ Program ProgramBuilder::finish(std::span<const Value> outputs) {
       used = used || needed[instruction.first_output + k];
     }
     if (!used) continue;
-    for (int k = 0; k < instruction.output_count; ++k) produced[instruction.first_output + k] = true;
+    for (int k = 0; k < instruction.output_count; ++k)
+      produced[instruction.first_output + k] = true;
     for (int slot : instruction.inputs) {
       if (slot >= 0) needed[slot] = true;
     }
@@ -80,7 +81,8 @@ Program ProgramBuilder::finish(std::span<const Value> outputs) {
   }
   for (Instruction& instruction : program_.instructions) {
     const int first = next;
-    for (int k = 0; k < instruction.output_count; ++k) renamed[instruction.first_output + k] = next++;
+    for (int k = 0; k < instruction.output_count; ++k)
+      renamed[instruction.first_output + k] = next++;
     for (int& slot : instruction.inputs) slot = slot < 0 ? -1 : renamed[slot];
     instruction.first_output = first;
   }
@@ -105,7 +107,9 @@ Values Program::apply(std::span<const Value> inputs) const {
 
 std::string Program::to_string() const {
   std::ostringstream out;
-  auto slot_text = [](int slot) { return slot < 0 ? std::string("-") : "%" + std::to_string(slot); };
+  auto slot_text = [](int slot) {
+    return slot < 0 ? std::string("-") : "%" + std::to_string(slot);
+  };
   for (const Instruction& instruction : instructions) {
     out << slot_text(instruction.first_output) << " = " << instruction.op->name << "(";
     for (size_t i = 0; i < instruction.inputs.size(); ++i) {

@@ -20,7 +20,8 @@ void save(Node& node, const Value& value, bool is_output, size_t index, uint32_t
   if (value->inference) {
     base::fail(ErrorKind::gradient,
                "a tensor made in inference mode cannot be saved for backward (",
-               node.op ? node.op->name : node.name(), " at ", position_text(node.position), " reads it); make a clone() of it first");
+               node.op ? node.op->name : node.name(), " at ", position_text(node.position),
+               " reads it); make a clone() of it first");
   }
   Saved saved{value, version, is_output, static_cast<uint16_t>(index), nullptr};
   if (modes.save_hooks && !value->is_number) {
@@ -58,7 +59,8 @@ Dims common_sizes(const Call& call) {
     if (!both) [[unlikely]] {
       std::string shapes;
       for (size_t k = 0; k < call.inputs.size(); ++k) {
-        shapes += base::text(k ? ", " : "", call.op.sig.parameters[k].name, " is ", call[k].sizes());
+        shapes +=
+            base::text(k ? ", " : "", call.op.sig.parameters[k].name, " is ", call[k].sizes());
       }
       call.fail(ErrorKind::shape, "the shapes do not broadcast; ", shapes);
     }
@@ -71,8 +73,9 @@ Dims common_sizes(const Call& call) {
 
 void infer_elementwise(Call& call, Result result, int masks) {
   for (int i = 0; i < masks; ++i) {
-    call.require(call[i].dtype() == DType::boolean, ErrorKind::dtype, call.op.sig.parameters[i].name,
-                 " must be a bool tensor, got ", tensor::name_of(call[i].dtype()));
+    call.require(call[i].dtype() == DType::boolean, ErrorKind::dtype,
+                 call.op.sig.parameters[i].name, " must be a bool tensor, got ",
+                 tensor::name_of(call[i].dtype()));
   }
   DType compute = common_dtype(call, masks);
   if (result == Result::floating && !tensor::is_floating(compute)) compute = tensor::default_dtype;
@@ -193,7 +196,8 @@ uint32_t version_of(const Array& array) { return array.storage ? array.storage->
 
 void attach(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
             std::span<Value> outputs, Need need, bool in_place, bool uniform = false) {
-  const GradientPlan& plan = plan_gradient(op, attributes, inputs, outputs, need.needs, need.defined);
+  const GradientPlan& plan =
+      plan_gradient(op, attributes, inputs, outputs, need.needs, need.defined);
   base::Ref<Node> node(new Node(&op, current_position()));
   node->attributes = attributes;
   node->needs = need.needs;
@@ -234,15 +238,16 @@ void finish(const Call& call, std::span<Value> outputs, bool in_place) {
       tensor::is_floating(outputs[0].dtype())) {
     attach(call.op, call.attributes, call.inputs, outputs, need, in_place);
   } else {
-    const Cut why = !modes.grad                 ? Cut::no_grad
-                    : call.op.name == "detach"  ? Cut::detach
+    const Cut why = !modes.grad                ? Cut::no_grad
+                    : call.op.name == "detach" ? Cut::detach
                     : outputs.empty() || tensor::is_floating(outputs[0].dtype())
                         ? Cut::not_differentiable
                         : Cut::integer;
     mark_cut(call.inputs, outputs, need.needs != 0, why);
   }
   if (modes.inference) {
-    for (const Value& output : outputs) output->inference = !call.op.is_view() || call[0]->inference;
+    for (const Value& output : outputs)
+      output->inference = !call.op.is_view() || call[0]->inference;
   }
 }
 
@@ -257,11 +262,11 @@ void spread(const Array& number, void* tile, int64_t count) {
   std::fill_n(static_cast<T*>(tile), count, value);
 }
 
-// Small models live on this: element-wise ops over float tensors of one shape that lie in order, and
-// numbers, without the general machinery. Empty: not such a case. Gives what it would give.
+// Small models live on this: element-wise ops over float tensors of one shape that lie in order,
+// and numbers, without the general machinery. Empty: not such a case. Gives what it would give.
 Value record_small(const Op& op, std::span<const Value> inputs) {
-  if (modes.executor || modes.tracer || modes.inference || op.shape.masks != 0 || op.shape.function ||
-      op.shape.result >= Result::boolean || inputs.size() > 3) {
+  if (modes.executor || modes.tracer || modes.inference || op.shape.masks != 0 ||
+      op.shape.function || op.shape.result >= Result::boolean || inputs.size() > 3) {
     return {};
   }
   const ValueData* like = inputs[0].get();
@@ -336,14 +341,15 @@ Value record_one(const Op& op, std::initializer_list<Value> inputs,
   return record_one(op, std::span(inputs.begin(), inputs.size()), std::move(attributes));
 }
 
-Values record(const Op& op, std::initializer_list<Value> inputs, std::vector<Attribute> attributes) {
+Values record(const Op& op, std::initializer_list<Value> inputs,
+              std::vector<Attribute> attributes) {
   return record(op, std::span(inputs.begin(), inputs.size()), Attributes(std::move(attributes)));
 }
 
 // The inputs of an in-place op whose gradient reads memory that is about to be overwritten: those
 // are copied first, with their history.
-Values without_overwritten(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
-                           const Array& destination) {
+Values without_overwritten(const Op& op, const Attributes& attributes,
+                           std::span<const Value> inputs, const Array& destination) {
   Values kept(inputs.begin(), inputs.end());
   const Need need = need_of(inputs);
   if (!modes.grad || !need.needs) return kept;
@@ -358,7 +364,8 @@ Values without_overwritten(const Op& op, const Attributes& attributes, std::span
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     // The whole storage counts: its version is what backward looks at.
-    if (!kept[i] || !(saved & bit_of(i)) || kept[i].array().storage != destination.storage) continue;
+    if (!kept[i] || !(saved & bit_of(i)) || kept[i].array().storage != destination.storage)
+      continue;
     const Array& array = inputs[i].array();
     Array copy = Array::allocate(array.sizes, array.dtype);
     host.copy(array, copy);
@@ -375,7 +382,8 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
-    call.fail(ErrorKind::value, "the memory written to is read-only (it came from a read-only array)");
+    call.fail(ErrorKind::value,
+              "the memory written to is read-only (it came from a read-only array)");
   }
   if (!destination.is_non_overlapping()) {
     call.fail(ErrorKind::gradient,

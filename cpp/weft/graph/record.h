@@ -19,7 +19,8 @@ Value record_pointwise(const Op& op, std::span<const Value> inputs);
 // For the generated callables.
 Value record_one(const Op& op, std::initializer_list<Value> inputs,
                  std::vector<Attribute> attributes = {});
-Value record_one(const Op& op, std::span<const Value> inputs, std::vector<Attribute> attributes = {});
+Value record_one(const Op& op, std::span<const Value> inputs,
+                 std::vector<Attribute> attributes = {});
 Values record(const Op& op, std::initializer_list<Value> inputs, std::vector<Attribute> attributes);
 
 // The same, but the result is written over `destination`, the memory of an input: an in-place op.

@@ -41,10 +41,12 @@ int64_t parse_integer(std::string_view text) {
 Attribute parse_default(std::string_view text, ParameterType type) {
   if (text == "None") return std::monostate{};
   if (text == "True" || text == "False") return text == "True";
-  if (text.front() == '\'' || text.front() == '"') return std::string(text.substr(1, text.size() - 2));
+  if (text.front() == '\'' || text.front() == '"')
+    return std::string(text.substr(1, text.size() - 2));
   if (text.front() == '[' || text.front() == '(') {
     Dims dims;
-    for (auto item : split_list(text.substr(1, text.size() - 2))) dims.push_back(parse_integer(item));
+    for (auto item : split_list(text.substr(1, text.size() - 2)))
+      dims.push_back(parse_integer(item));
     return dims;
   }
   if (type == ParameterType::integer_list) return Dims{parse_integer(text)};

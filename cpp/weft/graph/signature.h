@@ -1,12 +1,13 @@
 // An op's signature text, parsed once. Argument checking, the Python function, the stub, the docs
 // and error messages all come from it.
 //
-//   "sum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None) -> Tensor"
+//   "sum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None) ->
+//   Tensor"
 //
-// Parameter types: Tensor, Tensor?, Tensor[], Tensor|Number (a Python number becomes a 0-d value that
-// promotes weakly), Number, Number?, int, int?, int[], int[]?, int[*] (also as separate positional
-// arguments), float, float?, bool, bool?, str, str?, dtype, dtype?, Generator?.
-// An attribute `int` also accepts what int() of a 0-d integer tensor gives.
+// Parameter types: Tensor, Tensor?, Tensor[], Tensor|Number (a Python number becomes a 0-d value
+// that promotes weakly), Number, Number?, int, int?, int[], int[]?, int[*] (also as separate
+// positional arguments), float, float?, bool, bool?, str, str?, dtype, dtype?, Generator?. An
+// attribute `int` also accepts what int() of a 0-d integer tensor gives.
 #pragma once
 
 #include <optional>
@@ -35,11 +36,11 @@ enum class ParameterType : uint8_t {
 struct Parameter {
   std::string name;
   ParameterType type;
-  bool optional = false;       // None is accepted
-  bool variadic = false;       // int[*]
+  bool optional = false;  // None is accepted
+  bool variadic = false;  // int[*]
   bool keyword_only = false;
   std::optional<Attribute> fallback;  // default value; monostate for None
-  int index = 0;  // position among the tensors, or among the attributes
+  int index = 0;                      // position among the tensors, or among the attributes
   bool is_tensor() const { return type <= ParameterType::tensor_list; }
 };
 

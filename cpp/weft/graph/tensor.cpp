@@ -33,12 +33,14 @@ void TensorData::set_requires_grad(bool wanted) {
     return;
   }
   if (!tensor::is_floating(current.dtype())) {
-    base::fail(ErrorKind::gradient, "only Tensors of floating point dtype can require gradients; this one is ",
+    base::fail(ErrorKind::gradient,
+               "only Tensors of floating point dtype can require gradients; this one is ",
                tensor::name_of(current.dtype()));
   }
   if (current->inference && !modes.inference) {
-    base::fail(ErrorKind::gradient,
-               "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    base::fail(
+        ErrorKind::gradient,
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
   current->producer = make_leaf_node(this);
   current->requires_grad = true;
@@ -70,7 +72,8 @@ void TensorData::set_view_of(TensorData& parent) {
 
 std::vector<TensorData::ViewStep> TensorData::view_chain() const {
   std::vector<ViewStep> chain;
-  for (const ValueData* at = value_.get(); at != root_.get() && at->view; at = at->view->parent.get()) {
+  for (const ValueData* at = value_.get(); at != root_.get() && at->view;
+       at = at->view->parent.get()) {
     chain.push_back({at->view->op, at->view->attributes, at->view_output});
   }
   std::reverse(chain.begin(), chain.end());

@@ -15,7 +15,8 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
 
   // The current Value. A view whose base was written since is made again from the base.
   const Value& value() {
-    if (base_ && generation_ != base_->generation_) [[unlikely]] refresh();
+    if (base_ && generation_ != base_->generation_) [[unlikely]]
+      refresh();
     return value_;
   }
   const Array& array() const { return value_.array(); }  // memory does not move when rebound
@@ -52,7 +53,7 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
 
   Value value_;
   base::Ref<TensorData> base_;
-  Value root_;              // the base's Value that value_ was made from
+  Value root_;               // the base's Value that value_ was made from
   uint32_t generation_ = 0;  // of a base: bumped when rebound; of a view: the base's when made
 };
 

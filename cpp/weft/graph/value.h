@@ -1,4 +1,5 @@
-// Value: a result of the graph, assigned once. Consumers hold Values; users hold Tensors (tensor.h).
+// Value: a result of the graph, assigned once. Consumers hold Values; users hold Tensors
+// (tensor.h).
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,15 @@ enum class Cut : uint8_t { none, detach, no_grad, integer, not_differentiable, l
 struct ViewOf;
 
 struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
-  Array array;                // shape, dtype, strides; storage is empty until computed
-  base::Ref<Node> producer;   // of a leaf that requires grad: its accumulation node
-  uint32_t output = 0;        // which of the producer's outputs
-  Position cut_at = 0;        // where the path of gradients ended, for messages
-  uint32_t view_output = 0;   // of a view: which of the view op's outputs
+  Array array;               // shape, dtype, strides; storage is empty until computed
+  base::Ref<Node> producer;  // of a leaf that requires grad: its accumulation node
+  uint32_t output = 0;       // which of the producer's outputs
+  Position cut_at = 0;       // where the path of gradients ended, for messages
+  uint32_t view_output = 0;  // of a view: which of the view op's outputs
   Cut cut = Cut::none;
   bool requires_grad = false;
-  bool is_number = false;     // came from a Python number: promotes weakly
-  bool inference = false;     // made in inference mode
+  bool is_number = false;        // came from a Python number: promotes weakly
+  bool inference = false;        // made in inference mode
   std::unique_ptr<ViewOf> view;  // set on results of view ops
 
   explicit ValueData(Array given);

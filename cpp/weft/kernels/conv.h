@@ -1,5 +1,5 @@
-// Convolution over one or two spatial dimensions (one has a height of 1), and its two gradients. All
-// three are linear in each operand, so each is also a gradient of the others.
+// Convolution over one or two spatial dimensions (one has a height of 1), and its two gradients.
+// All three are linear in each operand, so each is also a gradient of the others.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ void convolve_transposed(const ConvShape& shape, const tensor::Array& output,
                          const tensor::Array& weight, const tensor::Array* bias,
                          const tensor::Array& input);
 // The gradient of the weight.
-void convolve_weight(const ConvShape& shape, const tensor::Array& input, const tensor::Array& output,
-                     const tensor::Array& weight);
+void convolve_weight(const ConvShape& shape, const tensor::Array& input,
+                     const tensor::Array& output, const tensor::Array& weight);
 
 }  // namespace weft::kernels

@@ -30,7 +30,8 @@ void gemm_serial(tensor::Lane lane, const GemmShape& shape, const void* a, int64
 void matmul(const tensor::Array& a, const tensor::Array& b, const tensor::Array& out,
             bool accumulate = false);
 
-// The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first needed.
+// The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
+// needed.
 void set_blas_path(std::string path);
 bool blas_is_available();
 

@@ -10,14 +10,14 @@ namespace weft::kernels {
 enum class Reduction : uint8_t {
   sum,
   product,
-  largest,   // a NaN wins
-  smallest,  // a NaN wins
-  nonzero,   // how many are not zero
-  sum_present,        // NaNs count as zero
-  sum_absolute,       // of |x|
-  sum_squares,        // of (x - shift)^2
-  sum_powers,         // of |x|^power
-  sum_exponentials,   // of e^(x - shift)
+  largest,           // a NaN wins
+  smallest,          // a NaN wins
+  nonzero,           // how many are not zero
+  sum_present,       // NaNs count as zero
+  sum_absolute,      // of |x|
+  sum_squares,       // of (x - shift)^2
+  sum_powers,        // of |x|^power
+  sum_exponentials,  // of e^(x - shift)
   largest_absolute,
   smallest_absolute,
 };
@@ -43,8 +43,8 @@ void reduce(Reduction kind, const tensor::Array& in, DimMask dims, const tensor:
 void extreme_positions(const tensor::Array& in, int64_t dim, bool largest,
                        const tensor::Array* values, const tensor::Array& indices);
 
-// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype. `indices` (int64)
-// only for the extremes, of which the last of equal ones counts.
+// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype. `indices`
+// (int64) only for the extremes, of which the last of equal ones counts.
 enum class Scan : uint8_t { sum, product, largest, smallest, log_sum_exponentials };
 void scan(Scan kind, const tensor::Array& in, int64_t dim, const tensor::Array& out,
           const tensor::Array* indices = nullptr);

@@ -654,6 +654,7 @@ OP(strided_view) {
     const Dims &sizes = call.integers("size"), &strides = call.integers("stride");
     const int64_t offset = call.integer("storage_offset");
     const int64_t reach = checked_reach(call, sizes, strides, offset);
+    checked_reach(call, input.sizes, call.integers("input_stride"), call.integer("input_offset"));
     const int64_t available =
         input.storage ? input.storage->bytes() / item_size(input.dtype) : input.extent().second;
     call.require(reach <= available || tensor::count_of(sizes) == 0, ErrorKind::shape, "size ",

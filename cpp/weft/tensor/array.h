@@ -1,4 +1,5 @@
-// A strided view of a storage. Knows nothing of graphs. Empty storage means: meta only, not computed.
+// A strided view of a storage. Knows nothing of graphs. Empty storage means: meta only, not
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace weft::tensor {
 struct Array {
   base::Ref<Storage> storage;
   Dims sizes;
-  Dims strides;  // in elements
+  Dims strides;        // in elements
   int64_t offset = 0;  // in elements
   DType dtype = DType::f32;
 

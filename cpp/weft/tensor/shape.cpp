@@ -16,7 +16,8 @@ int64_t checked_count(std::string_view op, std::span<const int64_t> sizes) {
   bool overflow = false;
   bool empty = false;
   for (int64_t size : sizes) {
-    if (size < 0) fail(ErrorKind::shape, op, ": sizes must not be negative, got ", shape_text(sizes));
+    if (size < 0)
+      fail(ErrorKind::shape, op, ": sizes must not be negative, got ", shape_text(sizes));
     empty = empty || size == 0;
     overflow = __builtin_mul_overflow(count, std::max<int64_t>(size, 1), &count) || overflow;
   }

@@ -15,7 +15,8 @@ namespace weft::tensor {
 using Dims = base::SmallVector<int64_t, 5>;
 inline constexpr int max_rank = 64;
 
-// Number of elements. Callers have checked the sizes with `checked_count` when they came from users.
+// Number of elements. Callers have checked the sizes with `checked_count` when they came from
+// users.
 inline int64_t count_of(std::span<const int64_t> sizes) {
   int64_t count = 1;
   for (int64_t size : sizes) count *= size;

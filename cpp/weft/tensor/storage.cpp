@@ -51,8 +51,8 @@ char* take_block(int64_t bytes) {
     block = std::aligned_alloc(alignment, static_cast<size_t>(size.bytes));
   }
   if (block == nullptr) {
-    base::fail(base::ErrorKind::memory, "out of memory: cannot allocate ", bytes, " bytes (",
-               live, " bytes are in use by tensors)");
+    base::fail(base::ErrorKind::memory, "out of memory: cannot allocate ", bytes, " bytes (", live,
+               " bytes are in use by tensors)");
   }
   return static_cast<char*>(block);
 }

@@ -26,8 +26,8 @@ class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
   bool is_foreign() const noexcept { return foreign_.release != nullptr; }
   bool read_only() const noexcept { return foreign_.read_only; }
 
-  uint32_t version = 0;          // bumped by each in-place write
-  uint32_t written_at = 0;       // source position of the last in-place write
+  uint32_t version = 0;              // bumped by each in-place write
+  uint32_t written_at = 0;           // source position of the last in-place write
   const void* written_by = nullptr;  // the op of that write, for messages only
 
  private:

@@ -19,11 +19,11 @@ class _Windows(NamedTuple):
     stride: list[int]
     padding: list[int]
     dilation: list[int]
-    count: list[int]  # windows
+    counts: list[int]  # windows
     after: list[int]  # padding behind the end; negative where the end is not reached
 
 
-def _each(name: str, argument: str, value: Any, rank: int) -> list[int]:
+def _each(name: str, argument: str, value: Any, rank: int) -> list[Any]:
     numbers = list(value) if hasattr(value, "__iter__") else [value]
     if len(numbers) not in (1, rank):
         raise _core.ArgumentError(
@@ -119,7 +119,7 @@ def _max_pool(
     for i in reversed(range(rank)):
         within = ops.remainder(places, windows.kernel[i])
         places = ops.floor_divide(places, windows.kernel[i])
-        start = ops.arange(windows.count[i]) * windows.stride[i] - windows.padding[i]
+        start = ops.arange(windows.counts[i]) * windows.stride[i] - windows.padding[i]
         shape = [1] * rank
         shape[i] = -1
         index = index + (start.reshape(shape) + within * windows.dilation[i]) * factor
@@ -168,7 +168,7 @@ def max_pool2d(
 def _counts(windows: _Windows, i: int, length: int, include_pad: bool) -> list[int]:
     """Count the elements of each window along one dimension that a mean divides by."""
     low, high = (-windows.padding[i], length + windows.padding[i]) if include_pad else (0, length)
-    starts = [j * windows.stride[i] - windows.padding[i] for j in range(windows.count[i])]
+    starts = [j * windows.stride[i] - windows.padding[i] for j in range(windows.counts[i])]
     return [min(start + windows.kernel[i], high) - max(start, low) for start in starts]
 
 

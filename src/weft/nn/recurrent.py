@@ -473,6 +473,7 @@ class LSTM(_Layer):
         weight_ih, weight_hh, bias_ih, bias_hh = _split(weights)
         bias = _sum(bias_ih, bias_hh)
         gates = _input_gates(sequence, weight_ih, bias, reverse)
+        assert memory is not None
         run = LSTMScan.apply if _core.is_grad_enabled() else lstm_plain
         return run(gates, hidden, memory, weight_hh)
 

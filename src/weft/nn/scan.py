@@ -89,7 +89,7 @@ def _again(
 ) -> tuple[Any, ...]:
     """Differentiate the plain steps, so that their gradients have gradients."""
     results = plain(*inputs)
-    outputs = results if isinstance(results, tuple) else (results,)
+    outputs = (results,) if isinstance(results, Tensor) else results
     pairs = [
         (output, grad) for output, grad in zip(outputs, grads, strict=True) if grad is not None
     ]

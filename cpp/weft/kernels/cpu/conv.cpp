@@ -1,7 +1,8 @@
-// Convolution as matrix products. With a stride of 1 no windows are copied: a window's element k lies
-// at a fixed distance from its first, so row k of the matrix of windows is the padded image itself,
-// shifted. Pixels are numbered along the padded rows; the few between two rows of the output are
-// computed too and dropped. With other strides windows are copied, a few hundred pixels at a time.
+// Convolution as matrix products without copies of windows. The padded image is laid out in planes,
+// one for each phase of the stride, so that neighbouring output pixels read neighbouring elements. A
+// window's element k then lies at a fixed distance from its first: row k of the matrix of windows
+// is the image itself, shifted. Pixels are numbered along the rows of a plane; the few between two
+// rows of the output are computed too and dropped.
 #include "weft/kernels/conv.h"
 
 #include <algorithm>
@@ -36,186 +37,173 @@ T* scratch(int which, int64_t count) {
 }
 
 constexpr int64_t pixel_tile = 64;      // as many columns as a panel of the matrix product has
-constexpr int64_t window_rows = 512;    // rows of copied windows at a time
+constexpr int64_t window_rows = 512;    // rows of windows at a time, where they are written out
 
 int64_t window_size(const ConvShape& s) { return s.in_channels * s.y.kernel * s.x.kernel; }
 int64_t in_pixels(const ConvShape& s) { return s.y.in * s.x.in; }
 int64_t out_pixels(const ConvShape& s) { return s.y.out * s.x.out; }
 
-// ---- stride 1 ----------------------------------------------------------------------------------
+// ---- the image in planes -----------------------------------------------------------------------
 
-// The image with the margins that windows reach into: rows of `row` elements.
-struct Padded {
-  int64_t rows, row;
-  explicit Padded(const ConvShape& s)
-      : rows(s.y.out + s.y.dilation * (s.y.kernel - 1)),
-        row(s.x.out + s.x.dilation * (s.x.kernel - 1)) {}
-  int64_t image() const { return rows * row; }
-  bool is_input(const ConvShape& s) const {
-    return s.y.padding == 0 && s.x.padding == 0 && rows == s.y.in && row == s.x.in;
+// Along one dimension: element i of a window is element shift[i] of plane plane[i], which has every
+// stride-th element of the padded image from phases[plane] on.
+struct Phases {
+  std::vector<int64_t> phases, plane, shift;
+  int64_t length;  // of a plane
+  explicit Phases(const ConvAxis& axis) : length(axis.out) {
+    for (int64_t i = 0; i < axis.kernel; ++i) {
+      const int64_t phase = i * axis.dilation % axis.stride;
+      const auto found = std::find(phases.begin(), phases.end(), phase);
+      plane.push_back(found - phases.begin());
+      if (found == phases.end()) phases.push_back(phase);
+      shift.push_back(i * axis.dilation / axis.stride);
+      length = std::max(length, axis.out + shift.back());
+    }
   }
-  // Pixels along padded rows from the first to the last of the output.
-  int64_t pixels(const ConvShape& s) const { return (s.y.out - 1) * row + s.x.out; }
+  int64_t planes() const { return static_cast<int64_t>(phases.size()); }
 };
 
-// Places a plane (height x width) at (top, left) of another one, cut to its size, zeros elsewhere.
+struct Layout {
+  Phases y, x;
+  int64_t plane, channel;  // elements of one
+  explicit Layout(const ConvShape& s)
+      : y(s.y), x(s.x), plane(y.length * x.length), channel(y.planes() * x.planes() * plane) {}
+  bool is_input(const ConvShape& s) const {
+    return s.y.padding == 0 && s.x.padding == 0 && s.y.stride == 1 && s.x.stride == 1 &&
+           y.length == s.y.in && x.length == s.x.in;
+  }
+  // Pixels along the rows of a plane from the first to the last of the output.
+  int64_t pixels(const ConvShape& s) const { return (s.y.out - 1) * x.length + s.x.out; }
+  // How far each element of a window lies from the window's first pixel.
+  std::vector<int64_t> offsets(const ConvShape& s) const {
+    std::vector<int64_t> result;
+    for (int64_t c = 0; c < s.in_channels; ++c) {
+      for (int64_t i = 0; i < s.y.kernel; ++i) {
+        for (int64_t j = 0; j < s.x.kernel; ++j) {
+          result.push_back(c * channel + (y.plane[i] * x.planes() + x.plane[j]) * plane +
+                           y.shift[i] * x.length + x.shift[j]);
+        }
+      }
+    }
+    return result;
+  }
+};
+
+// Which places of a row have something: first + place * step must lie in [0, size).
+struct Range {
+  int64_t begin, end;
+  Range(int64_t first, int64_t step, int64_t size, int64_t places) {
+    begin = std::clamp<int64_t>(first >= 0 ? 0 : (step - 1 - first) / step, 0, places);
+    end = std::clamp<int64_t>(first >= size ? 0 : (size - 1 - first) / step + 1, begin, places);
+  }
+};
+
+// to[i][j] = from[top + i * y_step][left + j * x_step], zero where that is outside.
 template <class T>
-void place(const T* from, int64_t height, int64_t width, int64_t top, int64_t left, T* to,
-           int64_t to_height, int64_t to_width) {
-  const int64_t first = std::max<int64_t>(0, left), skip = std::max<int64_t>(0, -left);
-  const int64_t count = std::max<int64_t>(0, std::min(width - skip, to_width - first));
-  for (int64_t y = 0; y < to_height; ++y) {
-    T* row = to + y * to_width;
-    const int64_t source = y - top;
-    if (source < 0 || source >= height || count == 0) {
-      std::fill_n(row, to_width, T(0));
+void place(const T* from, int64_t height, int64_t width, int64_t top, int64_t left, int64_t y_step,
+           int64_t x_step, T* to, int64_t rows, int64_t row) {
+  const Range columns(left, x_step, width, row);
+  for (int64_t i = 0; i < rows; ++i, to += row) {
+    const int64_t source = top + i * y_step;
+    if (source < 0 || source >= height) {
+      std::fill_n(to, row, T(0));
       continue;
     }
-    std::fill_n(row, first, T(0));
-    std::copy_n(from + source * width + skip, count, row + first);
-    std::fill_n(row + first + count, to_width - first - count, T(0));
+    const T* line = from + source * width + left;
+    std::fill_n(to, columns.begin, T(0));
+    if (x_step == 1) {
+      std::copy(line + columns.begin, line + columns.end, to + columns.begin);
+    } else {
+      for (int64_t j = columns.begin; j < columns.end; ++j) to[j] = line[j * x_step];
+    }
+    std::fill(to + columns.end, to + row, T(0));
   }
 }
 
 template <class T>
-const T* padded_image(const ConvShape& s, const Padded& padded, const T* image) {
-  if (padded.is_input(s)) return image;
-  T* to = scratch<T>(0, s.in_channels * padded.image());
-  for (int64_t c = 0; c < s.in_channels; ++c) {
-    place(image + c * in_pixels(s), s.y.in, s.x.in, s.y.padding, s.x.padding,
-          to + c * padded.image(), padded.rows, padded.row);
-  }
-  return to;
-}
-
-// How far each element of a window lies from the window's first pixel.
-std::vector<int64_t> window_offsets(const ConvShape& s, const Padded& padded) {
-  std::vector<int64_t> offsets;
-  for (int64_t c = 0; c < s.in_channels; ++c) {
-    for (int64_t i = 0; i < s.y.kernel; ++i) {
-      for (int64_t j = 0; j < s.x.kernel; ++j) {
-        offsets.push_back(c * padded.image() + i * s.y.dilation * padded.row + j * s.x.dilation);
+const T* laid_out(const ConvShape& s, const Layout& layout, const T* image) {
+  if (layout.is_input(s)) return image;
+  T* const result = scratch<T>(0, s.in_channels * layout.channel);
+  T* to = result;
+  for (int64_t c = 0; c < s.in_channels; ++c, image += in_pixels(s)) {
+    for (int64_t y_phase : layout.y.phases) {
+      for (int64_t x_phase : layout.x.phases) {
+        place(image, s.y.in, s.x.in, y_phase - s.y.padding, x_phase - s.x.padding, s.y.stride,
+              s.x.stride, to, layout.y.length, layout.x.length);
+        to += layout.plane;
       }
     }
   }
-  return offsets;
+  return result;
 }
 
-// Calls body(first pixel of the tile in the output, place in the tile, count) for each stretch of
-// pixels of a tile that belong to the output.
-template <class Body>
-void over_stretches(const ConvShape& s, const Padded& padded, int64_t start, int64_t count,
-                    Body body) {
-  for (int64_t i = 0; i < count;) {
-    const int64_t y = (start + i) / padded.row, x = (start + i) % padded.row;
-    if (x < s.x.out) body(y * s.x.out + x, i, std::min(count - i, s.x.out - x));
-    i += padded.row - x;
+// Pixels between the output's rows cost time, and so do lanes that a row leaves empty; a short sum
+// leaves no time to sort results. So each row of the output is a product of its own, or pixels are
+// numbered through.
+bool is_by_rows(const ConvShape& s, const Layout& layout) {
+  const int64_t lanes = (s.x.out + 15) / 16 * 16;
+  return (window_size(s) < 64 && s.x.out >= 8) || lanes <= layout.x.length;
+}
+
+template <class T>
+void convolve_rows(const ConvShape& s, const Layout& layout, const std::vector<int64_t>& offsets,
+                   const T* image, const T* weight, const T* bias, T* out, int64_t begin,
+                   int64_t end) {
+  const int64_t m = s.out_channels, size = window_size(s), pixels = out_pixels(s);
+  for (int64_t y = begin; y < end; ++y) {
+    T* row = out + y * s.x.out;
+    for (int64_t o = 0; bias && o < m; ++o) std::fill_n(row + o * pixels, s.x.out, bias[o]);
+    products<T>().columns_at(m, s.x.out, size, weight, size, image + y * layout.x.length,
+                             offsets.data(), bias != nullptr, row, pixels);
   }
 }
 
 template <class T>
-void convolve_tiles(const ConvShape& s, const Padded& padded, const std::vector<int64_t>& offsets,
+void convolve_tiles(const ConvShape& s, const Layout& layout, const std::vector<int64_t>& offsets,
                     const T* image, const T* weight, const T* bias, T* out, int64_t begin,
                     int64_t end) {
-  const int64_t m = s.out_channels, size = window_size(s), pixels = padded.pixels(s);
+  const int64_t m = s.out_channels, size = window_size(s), pixels = layout.pixels(s);
   T* results = scratch<T>(1, m * pixel_tile);
   for (int64_t tile = begin; tile < end; ++tile) {
     const int64_t start = tile * pixel_tile, count = std::min(pixel_tile, pixels - start);
     for (int64_t o = 0; bias && o < m; ++o) std::fill_n(results + o * pixel_tile, count, bias[o]);
     products<T>().columns_at(m, count, size, weight, size, image + start, offsets.data(),
                              bias != nullptr, results, pixel_tile);
-    over_stretches(s, padded, start, count, [&](int64_t pixel, int64_t at, int64_t some) {
-      for (int64_t o = 0; o < m; ++o) {
-        std::copy_n(results + o * pixel_tile + at, some, out + o * out_pixels(s) + pixel);
+    for (int64_t i = 0; i < count;) {
+      const int64_t y = (start + i) / layout.x.length, x = (start + i) % layout.x.length;
+      const int64_t some = std::min(count - i, s.x.out - x);
+      for (int64_t o = 0; some > 0 && o < m; ++o) {
+        std::copy_n(results + o * pixel_tile + i, some, out + o * out_pixels(s) + y * s.x.out + x);
       }
-    });
-  }
-}
-
-// ---- other strides -----------------------------------------------------------------------------
-
-// Calls body(row of the input or -1, first x, count) for stretches of output pixels in one row.
-template <class Body>
-void over_rows(const ConvShape& s, int64_t start, int64_t count, int64_t i, Body body) {
-  for (int64_t done = 0; done < count;) {
-    const int64_t y = (start + done) / s.x.out, x = (start + done) % s.x.out;
-    const int64_t some = std::min(count - done, s.x.out - x);
-    const int64_t row = y * s.y.stride - s.y.padding + i * s.y.dilation;
-    body(row >= 0 && row < s.y.in ? row : -1, x, done, some);
-    done += some;
-  }
-}
-
-// The windows of `count` output pixels as columns: one row for each element of a window of channels
-// first..last.
-template <class T>
-void copy_windows(const ConvShape& s, const T* image, int64_t first, int64_t last, int64_t start,
-                  int64_t count, T* to) {
-  for (int64_t c = first; c < last; ++c) {
-    const T* plane = image + c * in_pixels(s);
-    for (int64_t i = 0; i < s.y.kernel; ++i) {
-      for (int64_t j = 0; j < s.x.kernel; ++j, to += count) {
-        over_rows(s, start, count, i, [&](int64_t row, int64_t x, int64_t at, int64_t some) {
-          if (row < 0) {
-            std::fill_n(to + at, some, T(0));
-            return;
-          }
-          const T* from = plane + row * s.x.in;
-          int64_t column = x * s.x.stride - s.x.padding + j * s.x.dilation;
-          for (int64_t k = 0; k < some; ++k, column += s.x.stride) {
-            to[at + k] = column >= 0 && column < s.x.in ? from[column] : T(0);
-          }
-        });
-      }
+      i += layout.x.length - x;
     }
   }
 }
 
-// The way back: adds columns to where they came from.
+// ---- the transpose with a stride -----------------------------------------------------------------
+
+// Adds columns, one for each of `count` output pixels with one row for each element of a window of
+// channels first..last, to where they belong in the image.
 template <class T>
 void add_windows(const ConvShape& s, const T* from, int64_t first, int64_t last, int64_t start,
                  int64_t count, T* image) {
   for (int64_t c = first; c < last; ++c) {
-    T* plane = image + c * in_pixels(s);
     for (int64_t i = 0; i < s.y.kernel; ++i) {
       for (int64_t j = 0; j < s.x.kernel; ++j, from += count) {
-        over_rows(s, start, count, i, [&](int64_t row, int64_t x, int64_t at, int64_t some) {
-          if (row < 0) return;
-          T* to = plane + row * s.x.in;
-          int64_t column = x * s.x.stride - s.x.padding + j * s.x.dilation;
-          for (int64_t k = 0; k < some; ++k, column += s.x.stride) {
-            if (column >= 0 && column < s.x.in) to[column] += from[at + k];
+        for (int64_t done = 0; done < count;) {
+          const int64_t y = (start + done) / s.x.out, x = (start + done) % s.x.out;
+          const int64_t some = std::min(count - done, s.x.out - x);
+          const int64_t row = y * s.y.stride - s.y.padding + i * s.y.dilation;
+          const int64_t left = x * s.x.stride - s.x.padding + j * s.x.dilation;
+          if (row >= 0 && row < s.y.in) {
+            T* to = image + (c * s.y.in + row) * s.x.in + left;
+            const Range range(left, s.x.stride, s.x.in, some);
+            for (int64_t k = range.begin; k < range.end; ++k) to[k * s.x.stride] += from[done + k];
           }
-        });
+          done += some;
+        }
       }
     }
-  }
-}
-
-// Calls body(first channel, last channel, first row of windows) so that few windows are copied at
-// a time.
-template <class Body>
-void over_channels(const ConvShape& s, Body body) {
-  const int64_t area = s.y.kernel * s.x.kernel, some = std::max<int64_t>(1, window_rows / area);
-  for (int64_t c = 0; c < s.in_channels; c += some) {
-    body(c, std::min(s.in_channels, c + some), c * area);
-  }
-}
-
-template <class T>
-void convolve_strided(const ConvShape& s, const T* image, const T* weight, const T* bias, T* out,
-                      int64_t begin, int64_t end) {
-  const int64_t m = s.out_channels, size = window_size(s), pixels = out_pixels(s);
-  for (int64_t tile = begin; tile < end; ++tile) {
-    const int64_t start = tile * pixel_tile, count = std::min(pixel_tile, pixels - start);
-    for (int64_t o = 0; bias && o < m; ++o) std::fill_n(out + o * pixels + start, count, bias[o]);
-    over_channels(s, [&](int64_t first, int64_t last, int64_t row) {
-      const int64_t rows = (last - first) * s.y.kernel * s.x.kernel;
-      T* windows = scratch<T>(0, rows * count);
-      copy_windows(s, image, first, last, start, count, windows);
-      products<T>().product({m, count, rows, false, false, bias != nullptr || row > 0},
-                            weight + row, size, windows, count, out + start, pixels);
-    });
   }
 }
 
@@ -225,16 +213,17 @@ void spread_strided(const ConvShape& s, const T* out, const T* weight, const T* 
   for (int64_t c = 0; c < s.in_channels; ++c) {
     std::fill_n(image + c * in_pixels(s), in_pixels(s), bias ? bias[c] : T(0));
   }
+  const int64_t area = s.y.kernel * s.x.kernel, some = std::max<int64_t>(1, window_rows / area);
   const int64_t wide = 4 * pixel_tile;
   for (int64_t start = 0; start < pixels; start += wide) {
     const int64_t count = std::min(wide, pixels - start);
-    over_channels(s, [&](int64_t first, int64_t last, int64_t row) {
-      const int64_t rows = (last - first) * s.y.kernel * s.x.kernel;
+    for (int64_t first = 0; first < s.in_channels; first += some) {
+      const int64_t last = std::min(s.in_channels, first + some), rows = (last - first) * area;
       T* windows = scratch<T>(0, rows * count);
-      products<T>().product({rows, count, m, true, false, false}, weight + row, size, out + start,
-                            pixels, windows, count);
+      products<T>().product({rows, count, m, true, false, false}, weight + first * area, size,
+                            out + start, pixels, windows, count);
       add_windows(s, windows, first, last, start, count, image);
-    });
+    }
   }
 }
 
@@ -243,7 +232,8 @@ void spread_strided(const ConvShape& s, const T* out, const T* weight, const T* 
 // About how many multiplications a piece of work for a thread should have.
 constexpr int64_t enough_work = 1 << 20;
 
-// Calls body(image, first tile, last tile), over images and, if those are few, over tiles of pixels.
+// Calls body(image, first tile, last tile), over images and, if those are few, over tiles of
+// pixels.
 template <class Body>
 void over_images(int64_t images, int64_t tiles, int64_t work_of_tile, Body body) {
   const base::BlockingRegion region(images * tiles * work_of_tile > enough_work);
@@ -262,25 +252,20 @@ void over_images(int64_t images, int64_t tiles, int64_t work_of_tile, Body body)
 
 template <class T>
 void convolve_all(const ConvShape& s, const T* input, const T* weight, const T* bias, T* output) {
-  const int64_t size = window_size(s), weights = s.out_channels * size;
-  const bool shifted = s.y.stride == 1 && s.x.stride == 1;
-  const Padded padded(s);
-  const std::vector<int64_t> offsets = shifted ? window_offsets(s, padded) : std::vector<int64_t>();
-  const int64_t pixels = shifted ? padded.pixels(s) : out_pixels(s);
-  const int64_t tiles = (pixels + pixel_tile - 1) / pixel_tile;
-  over_images(s.batch * s.groups, tiles, weights * pixel_tile,
+  const int64_t weights = s.out_channels * window_size(s);
+  const Layout layout(s);
+  const std::vector<int64_t> offsets = layout.offsets(s);
+  const bool by_rows = is_by_rows(s, layout);
+  const int64_t tiles = by_rows ? s.y.out : (layout.pixels(s) + pixel_tile - 1) / pixel_tile;
+  over_images(s.batch * s.groups, tiles, weights * (by_rows ? s.x.out : pixel_tile),
               [&](int64_t i, int64_t begin, int64_t end) {
                 const int64_t group = i % s.groups;
-                const T* image = input + i * s.in_channels * in_pixels(s);
-                T* out = output + i * s.out_channels * out_pixels(s);
-                const T* own_weight = weight + group * weights;
-                const T* own_bias = bias ? bias + group * s.out_channels : nullptr;
-                if (shifted) {
-                  convolve_tiles(s, padded, offsets, padded_image(s, padded, image), own_weight,
-                                 own_bias, out, begin, end);
-                } else {
-                  convolve_strided(s, image, own_weight, own_bias, out, begin, end);
-                }
+                const T* image =
+                    laid_out(s, layout, input + i * s.in_channels * in_pixels(s));
+                auto* const run = by_rows ? convolve_rows<T> : convolve_tiles<T>;
+                run(s, layout, offsets, image, weight + group * weights,
+                    bias ? bias + group * s.out_channels : nullptr,
+                    output + i * s.out_channels * out_pixels(s), begin, end);
               });
 }
 
@@ -317,47 +302,33 @@ void convolve_transposed_all(const ConvShape& s, const T* output, const T* weigh
   });
 }
 
-// The weight's gradient of one group, for columns first..last of windows: each image's dot products
-// of the output's rows with the shifted image.
+// The weight's gradient from one image, for columns first..last of windows: dot products of the
+// output's channels with the shifted image.
 template <class T>
-void weight_of_group(const ConvShape& s, const Padded& padded, const std::vector<int64_t>& offsets,
+void weight_of_image(const ConvShape& s, const Layout& layout, const std::vector<int64_t>& offsets,
                      const T* image, const T* out, int64_t first, int64_t last, bool accumulate,
                      T* weight) {
-  // Some rows of the output at a time, spaced like the padded image, zeros in between.
-  const int64_t size = window_size(s), m = s.out_channels;
-  const int64_t some = std::clamp<int64_t>(512 / padded.row, 1, s.y.out);
-  T* spaced = scratch<T>(1, m * some * padded.row);
+  // Some rows of the output at a time, spaced like a plane's, zeros in between.
+  const int64_t m = s.out_channels, row = layout.x.length;
+  const int64_t some = std::clamp<int64_t>(512 / row, 1, s.y.out);
+  T* spaced = scratch<T>(1, m * some * row);
   for (int64_t y = 0; y < s.y.out; y += some) {
-    const int64_t rows = std::min(some, s.y.out - y), pixels = (rows - 1) * padded.row + s.x.out;
+    const int64_t rows = std::min(some, s.y.out - y), pixels = (rows - 1) * row + s.x.out;
     for (int64_t o = 0; o < m; ++o) {
-      place(out + o * out_pixels(s) + y * s.x.out, rows, s.x.out, 0, 0, spaced + o * rows * padded.row,
-            rows, padded.row);
+      place(out + o * out_pixels(s) + y * s.x.out, rows, s.x.out, 0, 0, 1, 1,
+            spaced + o * rows * row, rows, row);
     }
-    products<T>().dots_at(m, last - first, pixels, spaced, rows * padded.row, image + y * padded.row,
-                          offsets.data() + first, accumulate || y > 0, weight + first, size);
-  }
-}
-
-template <class T>
-void weight_strided(const ConvShape& s, const T* image, const T* out, int64_t first, int64_t last,
-                    bool accumulate, T* weight) {
-  const int64_t size = window_size(s), pixels = out_pixels(s), wide = 8 * pixel_tile;
-  const int64_t area = s.y.kernel * s.x.kernel, rows = (last - first) * area;
-  for (int64_t start = 0; start < pixels; start += wide) {
-    const int64_t count = std::min(wide, pixels - start);
-    T* windows = scratch<T>(1, rows * count);
-    copy_windows(s, image, first, last, start, count, windows);
-    products<T>().product({s.out_channels, rows, count, false, true, accumulate || start > 0},
-                          out + start, pixels, windows, count, weight + first * area, size);
+    products<T>().dots_at(m, last - first, pixels, spaced, rows * row, image + y * row,
+                          offsets.data() + first, accumulate || y > 0, weight + first,
+                          window_size(s));
   }
 }
 
 template <class T>
 void convolve_weight_all(const ConvShape& s, const T* input, const T* output, T* weight) {
-  const int64_t size = window_size(s), weights = s.out_channels * size;
-  const bool shifted = s.y.stride == 1 && s.x.stride == 1;
-  const Padded padded(s);
-  const std::vector<int64_t> offsets = shifted ? window_offsets(s, padded) : std::vector<int64_t>();
+  const int64_t weights = s.out_channels * window_size(s);
+  const Layout layout(s);
+  const std::vector<int64_t> offsets = layout.offsets(s);
   const base::BlockingRegion region(s.batch * s.groups * weights * out_pixels(s) > enough_work);
   // Threads share out the elements of the weight, so that each is added up in one order.
   const int64_t area = s.y.kernel * s.x.kernel;
@@ -366,22 +337,16 @@ void convolve_weight_all(const ConvShape& s, const T* input, const T* output, T*
   base::parallel_for(
       s.groups * parts, enough_work / (s.batch * weights / parts * out_pixels(s) + 1) + 1,
       [&](int64_t begin, int64_t end) {
-        int64_t done = -1;  // the image that is padded now
+        int64_t done = -1;  // the image that is laid out now
         const T* image = nullptr;
         for (int64_t n = 0; n < s.batch; ++n) {
           for (int64_t p = begin; p < end; ++p) {
             const int64_t group = p / parts, c = p % parts * some, i = n * s.groups + group;
             const int64_t last = std::min(s.in_channels, c + some);
-            const T* own = input + i * s.in_channels * in_pixels(s);
-            const T* out = output + i * s.out_channels * out_pixels(s);
-            if (!shifted) {
-              weight_strided(s, own, out, c, last, n > 0, weight + group * weights);
-              continue;
-            }
-            if (i != done) image = padded_image(s, padded, own);
+            if (i != done) image = laid_out(s, layout, input + i * s.in_channels * in_pixels(s));
             done = i;
-            weight_of_group(s, padded, offsets, image, out, c * area, last * area, n > 0,
-                            weight + group * weights);
+            weight_of_image(s, layout, offsets, image, output + i * s.out_channels * out_pixels(s),
+                            c * area, last * area, n > 0, weight + group * weights);
           }
         }
       });

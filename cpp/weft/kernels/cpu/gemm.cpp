@@ -114,14 +114,16 @@ void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, 
                  int64_t ldb, void* c, int64_t ldc) {
   switch (lane) {
     case Lane::f32:
-      return gemm_table().f32.product(shape, static_cast<const float*>(a), lda, static_cast<const float*>(b), ldb,
-                       static_cast<float*>(c), ldc);
+      return gemm_table().f32.product(shape, static_cast<const float*>(a), lda,
+                                      static_cast<const float*>(b), ldb, static_cast<float*>(c),
+                                      ldc);
     case Lane::f64:
-      return gemm_table().f64.product(shape, static_cast<const double*>(a), lda, static_cast<const double*>(b),
-                       ldb, static_cast<double*>(c), ldc);
+      return gemm_table().f64.product(shape, static_cast<const double*>(a), lda,
+                                      static_cast<const double*>(b), ldb, static_cast<double*>(c),
+                                      ldc);
     case Lane::i64:
-      return gemm_table().i64(shape, static_cast<const int64_t*>(a), lda, static_cast<const int64_t*>(b),
-                       ldb, static_cast<int64_t*>(c), ldc);
+      return gemm_table().i64(shape, static_cast<const int64_t*>(a), lda,
+                              static_cast<const int64_t*>(b), ldb, static_cast<int64_t*>(c), ldc);
   }
 }
 

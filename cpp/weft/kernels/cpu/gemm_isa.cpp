@@ -137,7 +137,9 @@ void by_columns(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, int6
   const bool pack = m > 8 * max_rows && n > panel_width<T>;
   alignas(64) T packed[panel_depth * panel_width<T>];
   // Few rows read b once: then in long stretches rather than panel by panel.
-  const int64_t depth = m > max_rows ? panel_depth : n * k > (1 << 16) ? 16 : std::max<int64_t>(k, 1);
+  const int64_t depth = m > max_rows        ? panel_depth
+                        : n * k > (1 << 16) ? 16
+                                            : std::max<int64_t>(k, 1);
   for (int64_t first = 0; first < std::max<int64_t>(k, 1); first += depth) {
     const int64_t steps = std::min(depth, k - first);
     over_panels<T>(n, [&](int64_t column, int64_t columns) {
@@ -204,11 +206,12 @@ template <class T, class Rows, int rows, bool full>
   for (int j = 0; j < columns; ++j) b_rows[j] = b_row(j);
   // The odd end of the rows comes first, so that the sums start in registers and stay there.
   const int odd = static_cast<int>(k > 0 ? (k - 1) % width<T> + 1 : 0);
-  Vector<T> sums[dots];
+  Vector<T> sums[dots], starts[rows];
+  for (int r = 0; r < rows; ++r) starts[r] = load_first(a_rows[r], odd);
   for (int j = 0; j < columns; ++j) {
     const Vector<T> other = load_first(b_rows[j], odd);
     for (int r = 0; r < rows; ++r) {
-      sums[r * columns + j] = fma<T>(other, load_first(a_rows[r], odd), Vector<T>{});
+      sums[r * columns + j] = fma<T>(other, starts[r], Vector<T>{});
     }
   }
   for (int64_t p = odd; p < k; p += width<T>) {
@@ -241,7 +244,8 @@ void dot_row_tile(int64_t k, const T* a, int64_t lda, int64_t rows_left, const T
   constexpr int columns = dots / rows;
   int64_t j = first;
   for (; rows_left >= rows && j + columns <= last; j += columns) {
-    dot_tile<T, Rows, rows, true>(k, a, lda, rows, b, rows_of_b, j, columns, c + j, ldc, accumulate);
+    dot_tile<T, Rows, rows, true>(k, a, lda, rows, b, rows_of_b, j, columns, c + j, ldc,
+                                  accumulate);
   }
   for (; j < last; j += columns) {
     dot_tile<T, Rows, rows, false>(k, a, lda, rows_left, b, rows_of_b, j, last - j, c + j, ldc,
@@ -320,7 +324,8 @@ template <class T>
 void columns_at(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
                 const int64_t* offsets, bool accumulate, T* c, int64_t ldc) {
   over_panels<T>(n, [&](int64_t column, int64_t columns) {
-    panel_product(m, columns, k, a, lda, 1, b + column, Listed{offsets}, accumulate, c + column, ldc);
+    panel_product(m, columns, k, a, lda, 1, b + column, Listed{offsets}, accumulate, c + column,
+                  ldc);
   });
 }
 

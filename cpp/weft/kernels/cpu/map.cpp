@@ -101,8 +101,10 @@ class Walk {
     return result + index * stride(0, operand);
   }
 
-  // Whether the operand is its first row again and again.
+  // Whether the operand is its first row again and again. A single row is not: reading on past its
+  // end would leave its memory.
   bool is_periodic(size_t operand) const {
+    if (rank() < 2) return false;
     for (int dim = 0; dim + 1 < rank(); ++dim) {
       if (stride(dim, operand) != 0) return false;
     }
@@ -438,16 +440,24 @@ template <class T>
 void copy_transposed(T* to, int64_t to_row, const T* from, int64_t from_column, int64_t rows,
                      int64_t columns) {
   constexpr int64_t block = 64 / sizeof(T);
-  T buffer[block][block];
+  const auto copy_block = [=](T* out, const T* in, auto height, auto width) {
+    T buffer[block][block];
+    for (int64_t j = 0; j < width; ++j) {
+      for (int64_t i = 0; i < height; ++i) buffer[i][j] = in[j * from_column + i];
+    }
+    for (int64_t i = 0; i < height; ++i) {
+      std::memcpy(out + i * to_row, buffer[i], static_cast<size_t>(width) * sizeof(T));
+    }
+  };
+  constexpr std::integral_constant<int64_t, block> whole;
   for (int64_t r = 0; r < rows; r += block) {
-    const int64_t height = std::min(block, rows - r);
     for (int64_t c = 0; c < columns; c += block) {
-      const int64_t width = std::min(block, columns - c);
-      for (int64_t j = 0; j < width; ++j) {
-        for (int64_t i = 0; i < height; ++i) buffer[i][j] = from[(c + j) * from_column + r + i];
-      }
-      for (int64_t i = 0; i < height; ++i) {
-        std::memcpy(to + (r + i) * to_row + c, buffer[i], width * sizeof(T));
+      T* const out = to + r * to_row + c;
+      const T* const in = from + c * from_column + r;
+      if (rows - r >= block && columns - c >= block) {
+        copy_block(out, in, whole, whole);  // sizes known to the compiler
+      } else {
+        copy_block(out, in, std::min(block, rows - r), std::min(block, columns - c));
       }
     }
   }

@@ -82,21 +82,23 @@ enum class Domain { floats, numbers, integers };
 #undef WEFT_FORMULA_3
 #undef WEFT_FORMULA_4
 
-// Functions that cost little more than the memory that they read.
-constexpr std::string_view light_functions[] = {
-    "T", "abs", "both", "copysign", "either", "isinf", "isnan", "max", "min", "select", "sign"};
+// Formulas that only wait for memory: operators, at most two choices, and no functions but these.
+constexpr std::string_view light_functions[] = {"T", "abs", "both", "either", "isnan", "select"};
 
-// Formulas that only wait for memory.
 constexpr bool is_light(std::string_view text) {
-  for (size_t at = text.find('('); at != text.npos; at = text.find('(', at + 1)) {
+  int choices = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    choices += text[at] == '?';
+    if (text[at] != '(') continue;
     size_t begin = at;
     while (begin > 0 && is_letter(text[begin - 1])) --begin;
     const std::string_view name = text.substr(begin, at - begin);
+    choices += name == "isnan" || name == "select";
     bool light = name.empty();
     for (const std::string_view function : light_functions) light = light || name == function;
     if (!light) return false;
   }
-  return true;
+  return choices <= 2;
 }
 
 // Elements are computed this many at a time; the last ones in a padded buffer. So each element
@@ -246,18 +248,23 @@ int64_t to_integer(Float x) {
   return fits ? static_cast<int64_t>(x) : std::numeric_limits<int64_t>::min();
 }
 
+// A stored bool as a byte: any other value than 0 is true, and loops over it become SIMD code.
+enum class Flag : uint8_t {};
+
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
+  } else if constexpr (std::is_same_v<From, Flag>) {
+    return convert<To>(static_cast<int32_t>(static_cast<uint8_t>(x) != 0 ? 1 : 0));
   } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return convert<To>(tensor::to_float(x));
   } else if constexpr (std::is_same_v<To, Half>) {
     return tensor::to_half(static_cast<float>(x));
   } else if constexpr (std::is_same_v<To, BFloat16>) {
     return tensor::to_bfloat16(static_cast<float>(x));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return x != From(0);
+  } else if constexpr (std::is_same_v<To, Flag>) {
+    return static_cast<Flag>(x != From(0) ? 1 : 0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return static_cast<To>(to_integer(x));
   } else {
@@ -325,6 +332,6 @@ constexpr MapTable table_of() {
 
 // A constant: code of this file must not run while the module loads, before the processor is known.
 constinit const MapTable map_table =
-    table_of<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, bool>();
+    table_of<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, Flag>();
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -143,7 +143,8 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
     const int64_t rows = size == 0 ? 0 : in.count() / size;
     // Parameters' gradients are added up in pieces of rows that do not depend on threads, each in
     // T and the pieces in double.
-    const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64), pieces = (rows + piece - 1) / piece;
+    const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64),
+                  pieces = (rows + piece - 1) / piece;
     const Array* sums[] = {grad_weight, grad_bias};
     std::vector<T> parts[2];
     for (int k = 0; k < 2; ++k) {
@@ -214,7 +215,8 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
   with_lane(scores, [&](const auto& run, auto one) {
     using T = decltype(one);
     const int64_t size = scores.sizes[1];
-    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight), *factor = factors.as<T>();
+    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight),
+            *factor = factors.as<T>();
     const int64_t* target = classes.as<int64_t>();
     T* to = grad_scores.as<T>();
     const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
@@ -272,9 +274,9 @@ void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const
     T *to_gates = grad_gates.as<T>(), *to_cell = grad_cell_in.as<T>();
     over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
       const int64_t at = first * size;
-      run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr, of_cell ? of_cell + at : nullptr,
-                              g + 4 * at, c + at, next + at, count, size, to_gates + 4 * at,
-                              to_cell + at);
+      run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr,
+                              of_cell ? of_cell + at : nullptr, g + 4 * at, c + at, next + at,
+                              count, size, to_gates + 4 * at, to_cell + at);
     });
   });
 }

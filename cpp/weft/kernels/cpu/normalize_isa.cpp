@@ -51,7 +51,8 @@ inline T row_largest(const T* in, int64_t size) {
     }
     for (; i + width<T> <= size; i += width<T>) best[0] = larger<T>(load(in + i), best[0]);
     const Vector<T> joined = larger<T>(larger<T>(best[0], best[1]), larger<T>(best[2], best[3]));
-    for (int lane = 0; lane < width<T>; ++lane) result = joined[lane] > result ? joined[lane] : result;
+    for (int lane = 0; lane < width<T>; ++lane)
+      result = joined[lane] > result ? joined[lane] : result;
   }
   for (; i < size; ++i) result = in[i] > result ? in[i] : result;
   return result;
@@ -197,7 +198,8 @@ void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t
   for (int64_t i = 0; i < size * inner; i += inner) {
     if (logarithm) {
 #pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = grad[i + j] - exp_below(out[i + j]) * sum[j];
+      for (int64_t j = 0; j < count; ++j)
+        grad_in[i + j] = grad[i + j] - exp_below(out[i + j]) * sum[j];
     } else {
 #pragma GCC ivdep
       for (int64_t j = 0; j < count; ++j) grad_in[i + j] = out[i + j] * (grad[i + j] - sum[j]);
@@ -329,9 +331,9 @@ void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hi
 }
 
 template <class T, bool with_hidden, bool with_cell>
-void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* gates,
-                            const T* cell, const T* cell_out, int64_t rows, int64_t size,
-                            T* grad_gates, T* grad_cell_in) {
+void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
+                            const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
+                            T* grad_cell_in) {
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
             *output = fresh + size;
@@ -343,8 +345,8 @@ void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* g
       const T i_gate = sigmoid(enter[i]), f_gate = sigmoid(forget[i]), g_gate = tanh(fresh[i]),
               o_gate = sigmoid(output[i]), squashed = tanh(cell_out[at]);
       const T of_hidden = with_hidden ? grad_hidden[at] : T(0);
-      const T of_cell = (with_cell ? grad_cell[at] : T(0)) +
-                        of_hidden * o_gate * (1 - squashed * squashed);
+      const T of_cell =
+          (with_cell ? grad_cell[at] : T(0)) + of_hidden * o_gate * (1 - squashed * squashed);
       to_enter[i] = of_cell * g_gate * i_gate * (1 - i_gate);
       to_forget[i] = of_cell * cell[at] * f_gate * (1 - f_gate);
       to_fresh[i] = of_cell * i_gate * (1 - g_gate * g_gate);
@@ -403,10 +405,18 @@ void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden
 
 template <class T>
 constexpr Normalizers<T> normalizers() {
-  return {softmax_rows<T>,  softmax_columns<T>,     softmax_backward_rows<T>,
-          softmax_backward_columns<T>, layer_norm<T>, layer_norm_backward<T>,
-          log_sum<T>,       row_sum<T>,             exponentials<T>,
-          lstm_gates<T>,    lstm_gates_backward<T>, gru_gates<T>,
+  return {softmax_rows<T>,
+          softmax_columns<T>,
+          softmax_backward_rows<T>,
+          softmax_backward_columns<T>,
+          layer_norm<T>,
+          layer_norm_backward<T>,
+          log_sum<T>,
+          row_sum<T>,
+          exponentials<T>,
+          lstm_gates<T>,
+          lstm_gates_backward<T>,
+          gru_gates<T>,
           gru_gates_backward<T>};
 }
 

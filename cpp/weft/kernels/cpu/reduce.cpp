@@ -130,8 +130,8 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
       const int64_t some =
           std::clamp<int64_t>(std::min((length - start) / block_elements, last - b), 1, 4);
       Total<T> parts[4];
-      job.reducer.blocks(from + outer.offset(b / blocks_in_run) + start, some, block_elements, count,
-                         shift, job.power, parts);
+      job.reducer.blocks(from + outer.offset(b / blocks_in_run) + start, some, block_elements,
+                         count, shift, job.power, parts);
       for (int64_t i = 0; i < some; ++i) total = job.reducer.combine(total, parts[i]);
       b += some;
     }
@@ -141,7 +141,8 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
       std::max<int64_t>(1, chunk_elements / std::min(std::max<int64_t>(length, 1), block_elements));
   const int64_t chunks = (blocks + chunk - 1) / chunk;
   if (chunks <= 1) {
-    const int64_t grain = std::max<int64_t>(1, chunk_elements / std::max<int64_t>(1, runs * length));
+    const int64_t grain =
+        std::max<int64_t>(1, chunk_elements / std::max<int64_t>(1, runs * length));
     base::parallel_for(outputs, grain, [&](int64_t begin, int64_t end) {
       if (blocks != 1 || kept.sizes.size() > 1) {
         for (int64_t i = begin; i < end; ++i) job.finish(i, some_blocks(i, 0, blocks));
@@ -184,8 +185,7 @@ void reduce_columns(const Job<T>& job, const Loops& kept, int64_t width, Loops o
   const int64_t runs = outer.count();
   const int64_t tile = std::min(width, most_columns);
   const int64_t tiles = (width + tile - 1) / tile;
-  const int64_t chunk =
-      std::max(block_rows, chunk_elements / tile / block_rows * block_rows);
+  const int64_t chunk = std::max(block_rows, chunk_elements / tile / block_rows * block_rows);
   const int64_t chunks_in_run = (rows + chunk - 1) / chunk, chunks = runs * chunks_in_run;
   const auto some_chunks = [&](int64_t group, int64_t column, int64_t first, int64_t last,
                                Total<T>* totals) {
@@ -305,9 +305,12 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
     return reduce(kind, wide, dims, out, options);
   }
   switch (lane) {
-    case Lane::f32: return reduce_lane<float>(kind, in, dims, out, options);
-    case Lane::f64: return reduce_lane<double>(kind, in, dims, out, options);
-    case Lane::i64: return reduce_lane<int64_t>(kind, in, dims, out, options);
+    case Lane::f32:
+      return reduce_lane<float>(kind, in, dims, out, options);
+    case Lane::f64:
+      return reduce_lane<double>(kind, in, dims, out, options);
+    case Lane::i64:
+      return reduce_lane<int64_t>(kind, in, dims, out, options);
   }
 }
 
@@ -332,50 +335,50 @@ void find_extremes(const T* in, const tensor::Split& split, bool largest, T* val
     return (largest ? a > b : a < b) || (a != a && b == b);
   };
   const int64_t inner = split.inner, size = split.size;
-  base::parallel_for(
-      split.outer, std::max<int64_t>(1, chunk_elements / (size * inner)),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) {
-          const T* from = in + o * size * inner;
-          int64_t* where = indices + o * inner;
-          if (inner == 1) {
-            if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-              // The value by vectors, then its first place.
-              const Reducer<T>& by_vectors =
-                  reducer<T>(largest ? Reduction::largest : Reduction::smallest);
-              double best = by_vectors.identity;
-              for (int64_t i = 0; i < size; i += block_elements) {
-                double part;
-                by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i), nullptr, 0,
-                                  &part);
-                best = by_vectors.combine(best, part);
-              }
-              const T value = static_cast<T>(best);
-              int64_t i = 0;
-              if (value != value) {
-                while (from[i] == from[i]) ++i;
-              } else {
-                while (from[i] != value) ++i;
-              }
-              *where = i;
-              continue;
-            }
-          }
-          std::fill(where, where + inner, 0);
-          for (int64_t i = 1; i < size; ++i) {
-            const T* row = from + i * inner;
-            for (int64_t j = 0; j < inner; ++j) {
-              if (wins(row[j], from[where[j] * inner + j])) where[j] = i;
-            }
-          }
-        }
-        if (values == nullptr) return;
-        for (int64_t o = begin; o < end; ++o) {
-          for (int64_t j = 0; j < inner; ++j) {
-            values[o * inner + j] = in[(o * size + indices[o * inner + j]) * inner + j];
-          }
-        }
-      });
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / (size * inner)),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t o = begin; o < end; ++o) {
+                         const T* from = in + o * size * inner;
+                         int64_t* where = indices + o * inner;
+                         if (inner == 1) {
+                           if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+                             // The value by vectors, then its first place.
+                             const Reducer<T>& by_vectors =
+                                 reducer<T>(largest ? Reduction::largest : Reduction::smallest);
+                             double best = by_vectors.identity;
+                             for (int64_t i = 0; i < size; i += block_elements) {
+                               double part;
+                               by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i),
+                                                 nullptr, 0, &part);
+                               best = by_vectors.combine(best, part);
+                             }
+                             const T value = static_cast<T>(best);
+                             int64_t i = 0;
+                             if (value != value) {
+                               while (from[i] == from[i]) ++i;
+                             } else {
+                               while (from[i] != value) ++i;
+                             }
+                             *where = i;
+                             continue;
+                           }
+                         }
+                         std::fill(where, where + inner, 0);
+                         for (int64_t i = 1; i < size; ++i) {
+                           const T* row = from + i * inner;
+                           for (int64_t j = 0; j < inner; ++j) {
+                             if (wins(row[j], from[where[j] * inner + j])) where[j] = i;
+                           }
+                         }
+                       }
+                       if (values == nullptr) return;
+                       for (int64_t o = begin; o < end; ++o) {
+                         for (int64_t j = 0; j < inner; ++j) {
+                           values[o * inner + j] =
+                               in[(o * size + indices[o * inner + j]) * inner + j];
+                         }
+                       }
+                     });
 }
 
 }  // namespace
@@ -471,9 +474,12 @@ void scan(Scan kind, const Array& in, int64_t dim, const Array& out, const Array
   int64_t* places = indices ? indices->as<int64_t>() : nullptr;
   const base::BlockingRegion region(in.count() > chunk_elements);
   switch (tensor::lane_of(in.dtype)) {
-    case Lane::f32: return scan_lane(kind, in.as<float>(), out.as<float>(), places, split);
-    case Lane::f64: return scan_lane(kind, in.as<double>(), out.as<double>(), places, split);
-    case Lane::i64: return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), places, split);
+    case Lane::f32:
+      return scan_lane(kind, in.as<float>(), out.as<float>(), places, split);
+    case Lane::f64:
+      return scan_lane(kind, in.as<double>(), out.as<double>(), places, split);
+    case Lane::i64:
+      return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), places, split);
   }
 }
 

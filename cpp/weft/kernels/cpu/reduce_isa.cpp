@@ -32,8 +32,8 @@ struct ProductKind : SumKind {
   }
 };
 template <class T>
-constexpr T infinity = std::is_integral_v<T> ? std::numeric_limits<T>::max()
-                                             : std::numeric_limits<T>::infinity();
+constexpr T infinity =
+    std::is_integral_v<T> ? std::numeric_limits<T>::max() : std::numeric_limits<T>::infinity();
 template <class T>
 constexpr T minus_infinity = std::is_integral_v<T> ? std::numeric_limits<T>::min() : -infinity<T>;
 
@@ -200,8 +200,9 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
       }
     }
     for (int r = 0; r < rows; ++r) {
-      results[r] = Kind::combine(results[r], Kind::combine(Kind::combine(parts[r][0], parts[r][1]),
-                                                           Kind::combine(parts[r][2], parts[r][3])));
+      results[r] =
+          Kind::combine(results[r], Kind::combine(Kind::combine(parts[r][0], parts[r][1]),
+                                                  Kind::combine(parts[r][2], parts[r][3])));
     }
   }
   for (; i + width<T> <= count; i += width<T>) {
@@ -285,8 +286,8 @@ inline void join_rows(const T* in, int64_t rows, int64_t stride, int64_t columns
       for (; j + width<T> <= columns; j += width<T>) {
         const Vector<T> shifts = load(shift + j);
         const auto mapped = [&](int64_t i) { return Kind::map(load(row + i * step + j), shifts); };
-        const Vector<T> some = Kind::combine(Kind::combine(mapped(0), mapped(1)),
-                                             Kind::combine(mapped(2), mapped(3)));
+        const Vector<T> some =
+            Kind::combine(Kind::combine(mapped(0), mapped(1)), Kind::combine(mapped(2), mapped(3)));
         store<T>(results + j, Kind::combine(load(results + j), some));
       }
       for (; j < columns; ++j) {

@@ -13,8 +13,8 @@ template <class T>
 using Total = std::conditional_t<std::is_same_v<T, int64_t>, int64_t, double>;
 
 inline constexpr int64_t block_elements = 1 << 14;  // of a row, reduced in T
-inline constexpr int64_t block_rows = 128;       // of columns, reduced in T
-inline constexpr int64_t most_columns = 1024;    // in one call
+inline constexpr int64_t block_rows = 128;          // of columns, reduced in T
+inline constexpr int64_t most_columns = 1024;       // in one call
 
 template <class T>
 struct Reducer {
@@ -23,7 +23,8 @@ struct Reducer {
   // Reduces each of several rows that lie `stride` apart, of at most block_elements elements.
   void (*blocks)(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
                  Total<T>* totals);
-  // totals[j] = combine(totals[j], column j) over rows that lie `stride` apart; at most most_columns.
+  // totals[j] = combine(totals[j], column j) over rows that lie `stride` apart; at most
+  // most_columns.
   void (*columns)(const T* in, int64_t rows, int64_t stride, int64_t columns, const T* shift,
                   T power, Total<T>* totals);
 };

@@ -53,8 +53,8 @@ inline __mmask16 first(int count) { return static_cast<__mmask16>((1u << count) 
 alignas(32) inline constexpr int32_t mask_words[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 template <class T>
 inline __m256i first(int count) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(
-      mask_words + 8 - count * static_cast<int>(sizeof(T) / 4)));
+  return _mm256_loadu_si256(
+      reinterpret_cast<const __m256i*>(mask_words + 8 - count * static_cast<int>(sizeof(T) / 4)));
 }
 #endif
 
