@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -116,7 +118,9 @@ def test_has_every_method() -> None:
 
 
 def check_types(tmp_path: Path, program: str) -> list[str]:
-    if shutil.which("pyright") is None:
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    checker = shutil.which("pyright", path=beside)
+    if checker is None:
         pytest.skip("pyright is not installed; `make types` has it")
     (tmp_path / "program.py").write_text(program)
     settings = {
@@ -128,7 +132,7 @@ def check_types(tmp_path: Path, program: str) -> list[str]:
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     result = subprocess.run(
-        ["pyright", "--outputjson", "-p", str(tmp_path)],
+        [checker, "--outputjson", "-p", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,

@@ -13,9 +13,6 @@ struct PyGenerator {
 PyTypeObject* generator_type = nullptr;
 PyObject* default_generator = nullptr;
 
-// Counters set aside for one op: more than it has elements.
-constexpr unsigned long long stretch = 1ull << 40;
-
 PyGenerator& generator_of(PyObject* object) { return *reinterpret_cast<PyGenerator*>(object); }
 
 PyObject* make_generator(PyTypeObject* type, PyObject*, PyObject*) {
@@ -75,7 +72,7 @@ graph::RandomKey draw_random(PyObject* generator) {
   }
   PyGenerator& self = generator_of(generator);
   const graph::RandomKey key{self.seed, self.counter};
-  self.counter += stretch;
+  self.counter += 1;  // each counter is a stream of its own, indexed by element
   return key;
 }
 

@@ -1,6 +1,6 @@
 // Convolution as matrix products without copies of windows. The padded image is laid out in planes,
-// one for each phase of the stride, so that neighbouring output pixels read neighbouring elements. A
-// window's element k then lies at a fixed distance from its first: row k of the matrix of windows
+// one for each phase of the stride, so that neighbouring output pixels read neighbouring elements.
+// A window's element k then lies at a fixed distance from its first: row k of the matrix of windows
 // is the image itself, shifted. Pixels are numbered along the rows of a plane; the few between two
 // rows of the output are computed too and dropped.
 #include "weft/kernels/conv.h"
@@ -36,8 +36,8 @@ T* scratch(int which, int64_t count) {
   return buffers[which].data();
 }
 
-constexpr int64_t pixel_tile = 64;      // as many columns as a panel of the matrix product has
-constexpr int64_t window_rows = 512;    // rows of windows at a time, where they are written out
+constexpr int64_t pixel_tile = 64;    // as many columns as a panel of the matrix product has
+constexpr int64_t window_rows = 512;  // rows of windows at a time, where they are written out
 
 int64_t window_size(const ConvShape& s) { return s.in_channels * s.y.kernel * s.x.kernel; }
 int64_t in_pixels(const ConvShape& s) { return s.y.in * s.x.in; }
@@ -180,7 +180,8 @@ void convolve_tiles(const ConvShape& s, const Layout& layout, const std::vector<
   }
 }
 
-// ---- the transpose with a stride -----------------------------------------------------------------
+// ---- the transpose with a stride
+// -----------------------------------------------------------------
 
 // Adds columns, one for each of `count` output pixels with one row for each element of a window of
 // channels first..last, to where they belong in the image.
@@ -260,8 +261,7 @@ void convolve_all(const ConvShape& s, const T* input, const T* weight, const T* 
   over_images(s.batch * s.groups, tiles, weights * (by_rows ? s.x.out : pixel_tile),
               [&](int64_t i, int64_t begin, int64_t end) {
                 const int64_t group = i % s.groups;
-                const T* image =
-                    laid_out(s, layout, input + i * s.in_channels * in_pixels(s));
+                const T* image = laid_out(s, layout, input + i * s.in_channels * in_pixels(s));
                 auto* const run = by_rows ? convolve_rows<T> : convolve_tiles<T>;
                 run(s, layout, offsets, image, weight + group * weights,
                     bias ? bias + group * s.out_channels : nullptr,
