@@ -21,11 +21,12 @@ struct PoolShape {
   std::span<const Window> y, x;
 };
 
-// Arrays are contiguous; `in` and `out` are of one dtype, `indices` (int64) count along a plane. NaN
-// wins.
+// Arrays are contiguous; `in` and `out` are of one dtype, `indices` (int64) count along a plane.
+// NaN wins.
 void pool_largest(const PoolShape& shape, const tensor::Array& in, const tensor::Array& out,
                   const tensor::Array& indices);
-// Sums over windows (float32 or float64), divided by `divisor` or, when that is 0, by the windows' sizes.
+// Sums over windows (float32 or float64), divided by `divisor` or, when that is 0, by the windows'
+// sizes.
 void pool_average(const PoolShape& shape, double divisor, const tensor::Array& in,
                   const tensor::Array& out);
 void pool_average_backward(const PoolShape& shape, double divisor, const tensor::Array& grad,
