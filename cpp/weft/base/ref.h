@@ -84,7 +84,7 @@ class Pooled {
 #endif
     return ::operator new(size);
   }
-  static void operator delete(void* memory, std::size_t size) noexcept {
+  static void operator delete(void* memory, [[maybe_unused]] std::size_t size) noexcept {
 #ifndef __SANITIZE_ADDRESS__
     if (size == sizeof(T)) {
       auto* block = static_cast<Block*>(memory);
