@@ -458,7 +458,8 @@ void define_op_functions(PyObject* module) {
       {0, nullptr},
   };
   PyType_Spec spec{"weft.OpFunction", sizeof(PyOp), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                       Py_TPFLAGS_DISALLOW_INSTANTIATION,
                    slots};
   op_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
   if (PyModule_AddObjectRef(module, "OpFunction", reinterpret_cast<PyObject*>(op_type)) < 0 ||
