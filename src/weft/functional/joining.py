@@ -188,6 +188,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             raise _core.ArgumentError(
                 f"tensor_split(): indices_or_sections must be positive; it is {count}."
             )
+        if count > size + 65_536:
+            raise _core.ArgumentError(
+                f"tensor_split(): {count} parts are too many for a size of {size}."
+            )
         base, more = divmod(size, count)
         cuts = [i * base + min(i, more) for i in range(1, count)]
     else:
