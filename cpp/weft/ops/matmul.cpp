@@ -21,24 +21,28 @@ const std::string& name_of_input(const Call& call, size_t i) {
   base::bug("no such input");
 }
 
+// The checks below look names up only for an error.
 void require_rank(const Call& call, size_t i, int64_t rank) {
-  call.require(call.in(i).rank() == rank, ErrorKind::shape, name_of_input(call, i), " must have ",
-               rank, rank == 1 ? " dimension" : " dimensions", ", but is ", call.in(i).sizes);
+  if (call.in(i).rank() == rank) return;
+  call.fail(ErrorKind::shape, name_of_input(call, i), " must have ", rank,
+            rank == 1 ? " dimension" : " dimensions", ", but is ", call.in(i).sizes);
 }
 
 void require_same_dtype(const Call& call, size_t i, size_t j) {
   const DType a = call.in(i).dtype, b = call.in(j).dtype;
+  if (a == b && a != DType::boolean) return;
   call.require(a == b, ErrorKind::dtype, name_of_input(call, i), " and ", name_of_input(call, j),
                " must have the same dtype; ", name_of_input(call, i), " is ", tensor::name_of(a), ", ",
                name_of_input(call, j), " is ", tensor::name_of(b));
-  call.require(a != DType::boolean, ErrorKind::dtype, "products of bool are not defined");
+  call.fail(ErrorKind::dtype, "products of bool are not defined");
 }
 
 void require_inner(const Call& call, size_t i, int64_t a_size, size_t j, int64_t b_size,
                    const char* a_which, const char* b_which) {
-  call.require(a_size == b_size, ErrorKind::shape, name_of_input(call, i), "'s ", a_which,
-               " must equal ", name_of_input(call, j), "'s ", b_which, "; ", name_of_input(call, i),
-               " is ", call.in(i).sizes, ", ", name_of_input(call, j), " is ", call.in(j).sizes);
+  if (a_size == b_size) return;
+  call.fail(ErrorKind::shape, name_of_input(call, i), "'s ", a_which, " must equal ",
+            name_of_input(call, j), "'s ", b_which, "; ", name_of_input(call, i), " is ",
+            call.in(i).sizes, ", ", name_of_input(call, j), " is ", call.in(j).sizes);
 }
 
 Array view_of(const Array& array, Dims sizes, Dims strides) {
@@ -329,20 +333,69 @@ Values added(const Call& call, const Value& product) {
   return {times(call, "beta", call[0]) + scaled};
 }
 
+// sum = beta * sum + alpha * product; integers wrap around.
+template <class T>
+void add_scaled(const Call& call, const Array& product, const Array& sum) {
+  const auto number = [&](std::string_view name) {
+    if (const auto* integer = std::get_if<int64_t>(&call.attribute(name))) {
+      return static_cast<T>(*integer);
+    }
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(call.real(name));
+    call.fail(ErrorKind::dtype, name, " must be an integer for integers, got ", call.real(name));
+  };
+  const T beta = number("beta"), alpha = number("alpha");
+  T* to = sum.as<T>();
+  const T* from = product.as<T>();
+  for (int64_t i = 0; i < sum.count(); ++i) {
+    to[i] = (beta == 0 ? T(0) : beta * to[i]) + alpha * from[i];
+  }
+}
+
 }  // namespace
 
 OP(addmm) {
   .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, "
                "alpha: Number = 1) -> Tensor",
   .doc = "Returns beta * input + alpha * (mat1 @ mat2).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
+  .shape = [](Call& call) {
     require_rank(call, 1, 2);
     require_rank(call, 2, 2);
+    require_same_dtype(call, 0, 1);
+    require_same_dtype(call, 1, 2);
     require_inner(call, 1, call[1].size(1), 2, call[2].size(0), "last size", "first");
-    return added(call, mm(call[1], call[2]));
+    const Dims sizes = {call[1].size(0), call[2].size(1)};
+    const auto shape = tensor::broadcast(call.in(0).sizes, sizes);
+    call.require(shape && *shape == sizes, ErrorKind::shape,
+                 "input must broadcast to the product's shape; input is ", call.in(0).sizes,
+                 ", the product is ", sizes);
+    call.add_output(sizes, call.in(0).dtype);
+  },
+  .run = kernel([](Call& call) {
+    const Array &input = call.in(0), &out = call.out();
+    if (!is_one(call.attribute("beta")) || !is_one(call.attribute("alpha"))) {
+      const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
+      const Array sum = Array::allocate(out.sizes, lane);
+      const Array product = Array::allocate(out.sizes, lane);
+      kernels::copy(input.expand(out.sizes), sum);
+      kernels::matmul(call.in(1), call.in(2), product);
+      if (lane == DType::f32) add_scaled<float>(call, product, sum);
+      if (lane == DType::f64) add_scaled<double>(call, product, sum);
+      if (lane == DType::i64) add_scaled<uint64_t>(call, product, sum);
+      return kernels::copy(sum, out);
+    }
+    if (input.sizes == out.sizes && input.is_contiguous()) {
+      std::memcpy(out.data(), input.data(), out.count() * tensor::item_size(out.dtype));
+    } else {
+      kernels::copy(input.expand(out.sizes), out);
+    }
+    kernels::matmul(call.in(1), call.in(2), out, true);
   }),
-  .gradient = of_parts(),
+  .gradient = [](Gradient& g) -> Values {
+    const Value& grad = g.grad();
+    return {g.needs(0) ? times(g, "beta", grad) : Value(),
+            g.needs(1) ? times(g, "alpha", linear(grad, g.input(2))) : Value(),
+            g.needs(2) ? times(g, "alpha", outer_sum(g.input(1), grad)) : Value()};
+  },
 };
 
 OP(addmv) {

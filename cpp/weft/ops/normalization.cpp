@@ -25,9 +25,16 @@ void into(const Array& out, Kernel kernel) {
   kernels::copy(wide, out);
 }
 
+// The dimension as the shape rule has checked it.
 tensor::Split split_of(const Call& call) {
   const Dims& sizes = call.in(0).sizes;
-  return tensor::split_at(sizes, call.dim("dim", static_cast<int64_t>(sizes.size())));
+  const int64_t dim = call.integer("dim"), rank = std::max<int64_t>(1, sizes.size());
+  return tensor::split_at(sizes, dim < 0 ? dim + rank : dim);
+}
+
+void require_dim(const Call& call) {
+  const int64_t dim = call.integer("dim"), rank = std::max<int64_t>(1, call.in(0).rank());
+  if (dim < -rank || dim >= rank) call.dim("dim", call.in(0).rank());
 }
 
 void softmax_shape(Call& call) {
@@ -35,7 +42,7 @@ void softmax_shape(Call& call) {
   call.require(tensor::is_floating(dtype), ErrorKind::dtype,
                "input must be floating point (or dtype must be given), got ",
                tensor::name_of(dtype));
-  call.dim("dim", call.in(0).rank());
+  require_dim(call);
   call.add_output(call.in(0).sizes, dtype);
 }
 
@@ -51,7 +58,7 @@ void softmax_backward_shape(Call& call) {
                ", output is ", call.in(1).sizes);
   call.require(tensor::is_floating(call.in(1).dtype), ErrorKind::dtype,
                "output must be floating point, got ", tensor::name_of(call.in(1).dtype));
-  call.dim("dim", call.in(0).rank());
+  require_dim(call);
   call.add_output(call.in(1).sizes, call.in(1).dtype);
 }
 
@@ -97,10 +104,13 @@ Value for_channels(const Value& value, int64_t rank) {
   return reshape(value, sizes);
 }
 
-Value with_parameters(Value value, const Value& weight, const Value& bias) {
-  if (weight) value = value * for_channels(weight, value.rank());
-  if (bias) value = value + for_channels(bias, value.rank());
-  return value;
+// (input - mean) * scale * weight + bias, where all but the input broadcast: one factor and one addend
+// leave a single pass over the large tensor.
+Value normalized(const Value& input, const Value& mean, const Value& scale, const Value& weight,
+                 const Value& bias) {
+  const Value factor = weight ? scale * weight : scale;
+  const Value shift = bias ? bias - mean * factor : -(mean * factor);
+  return addcmul(shift, input, factor);
 }
 
 }  // namespace
@@ -280,11 +290,18 @@ OP(group_norm) {
                  "input's channels must be divisible by num_groups ", groups, "; input is ",
                  input.sizes());
     require_parameters(call, 1, {input.size(1)});
-    const int64_t rows = input.size(0) * groups;
-    const int64_t size = rows == 0 ? 0 : input.count() / rows;
-    if (input.count() == 0) return {with_parameters(input, call[1], call[2])};
-    const Value flat = layer_norm(reshape(input, {rows, size}), {size}, {}, {}, call.real("eps"));
-    return {with_parameters(reshape(flat, input.sizes()), call[1], call[2])};
+    if (input.count() == 0) return {alias(input)};
+    // Statistics of (N, groups), parameters of (groups, channels of one), all against the input as
+    // (N, groups, channels of one, rest).
+    const int64_t batch = input.size(0), channels = input.size(1) / groups;
+    const Dims parameter = {groups, channels, 1};
+    const Value grouped = reshape(input, {batch, groups, channels, -1});
+    const Values moments = var_mean(grouped, Dims{2, 3}, int64_t{0}, true);
+    const Value scale = rsqrt(moments[0] + call.real("eps"));
+    const Value result =
+        normalized(grouped, moments[1], scale, call[1] ? reshape(call[1], parameter) : Value(),
+                   call[2] ? reshape(call[2], parameter) : Value());
+    return {reshape(result, input.sizes())};
   }),
   .gradient = of_parts(),
 };
@@ -305,12 +322,11 @@ OP(normalize_channels) {
                    "statistics and parameters must be of shape ", channels, ", got ",
                    call[i] ? call[i].sizes() : Dims(), "; input is ", input.sizes());
     }
-    // One factor and one addend for each channel leave two steps for the large tensor.
-    Value factor = rsqrt(call[2] + call.real("eps"));
-    if (call[3]) factor = factor * call[3];
-    Value shift = -(call[1] * factor);
-    if (call[4]) shift = shift + call[4];
-    return {input * for_channels(factor, input.rank()) + for_channels(shift, input.rank())};
+    const auto shaped = [&](const Value& value) {
+      return value ? for_channels(value, input.rank()) : Value();
+    };
+    return {normalized(input, shaped(call[1]), shaped(rsqrt(call[2] + call.real("eps"))),
+                       shaped(call[3]), shaped(call[4]))};
   }),
   .gradient = of_parts(),
 };

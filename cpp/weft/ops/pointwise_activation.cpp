@@ -125,7 +125,7 @@ OP(silu) {
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input();
     const Value s = sigmoid(x);
-    return {g.grad() * (s * (1 + x * (1 - s)))};
+    return {g.grad() * s + sigmoid_backward(g.grad() * x, s)};
   },
 };
 

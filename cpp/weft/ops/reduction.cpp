@@ -15,31 +15,38 @@ using kernels::Reduction;
 
 namespace {
 
+// A dimension as the user wrote it, wrapped; only a wrong one costs the text of the error.
+int64_t wrapped(const Arguments& arguments, const Call* call, int64_t dim, int64_t rank) {
+  const int64_t range = std::max<int64_t>(rank, 1);
+  if (dim < -range || dim >= range) {
+    tensor::wrap_dim(call ? call->heading() : arguments.op.name, dim, rank);
+  }
+  return dim < 0 ? dim + range : dim;
+}
+
 // The attribute `dim`: None, an integer or a list; None and an empty list mean all dimensions.
-DimMask reduced_dims(const Arguments& arguments, std::string_view heading, int64_t rank) {
+DimMask reduced_dims(const Arguments& arguments, const Call* call, int64_t rank) {
   const DimMask all = rank >= 64 ? ~DimMask{0} : (DimMask{1} << rank) - 1;
   const Attribute& given = arguments.attribute("dim");
   if (const auto* one = std::get_if<int64_t>(&given)) {
-    return DimMask{1} << tensor::wrap_dim(heading, *one, rank);
+    return DimMask{1} << wrapped(arguments, call, *one, rank);
   }
   const auto* list = std::get_if<Dims>(&given);
   if (list == nullptr || list->empty()) return all;
   DimMask mask = 0;
   for (int64_t dim : *list) {
-    const DimMask bit = DimMask{1} << tensor::wrap_dim(heading, dim, rank);
+    const DimMask bit = DimMask{1} << wrapped(arguments, call, dim, rank);
     if (mask & bit) {
-      base::fail(ErrorKind::shape, heading, ": dim ", dim, " appears multiple times in the list of dims ",
-                 *list);
+      base::fail(ErrorKind::shape, call ? call->heading() : arguments.op.name, ": dim ", dim,
+                 " appears multiple times in the list of dims ", *list);
     }
     mask |= bit;
   }
   return mask;
 }
-DimMask reduced_dims(const Call& call) {
-  return reduced_dims(call, call.has("dim") ? call.heading() : "", call.in(0).rank());
-}
+DimMask reduced_dims(const Call& call) { return reduced_dims(call, &call, call.in(0).rank()); }
 DimMask reduced_dims(const Gradient& g) {
-  return reduced_dims(g, "", static_cast<int64_t>(g.input_sizes().size()));
+  return reduced_dims(g, nullptr, static_cast<int64_t>(g.input_sizes().size()));
 }
 
 Dims reduced_sizes(const Dims& sizes, DimMask dims, bool keepdim) {

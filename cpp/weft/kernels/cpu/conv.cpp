@@ -31,9 +31,12 @@ const Products<T>& products() {
 // Memory that a thread keeps for its next convolution.
 template <class T>
 T* scratch(int which, int64_t count) {
-  thread_local std::vector<T> buffers[3];
-  if (static_cast<int64_t>(buffers[which].size()) < count) buffers[which].resize(count);
-  return buffers[which].data();
+  thread_local std::vector<T> buffers[2];
+  std::vector<T>& buffer = buffers[which];
+  // Much more than is needed now is given back.
+  if (buffer.size() > (1 << 22) && static_cast<int64_t>(buffer.size()) > 8 * count) buffer = {};
+  if (static_cast<int64_t>(buffer.size()) < count) buffer.resize(count);
+  return buffer.data();
 }
 
 constexpr int64_t pixel_tile = 64;    // as many columns as a panel of the matrix product has
@@ -142,7 +145,7 @@ const T* laid_out(const ConvShape& s, const Layout& layout, const T* image) {
 // numbered through.
 bool is_by_rows(const ConvShape& s, const Layout& layout) {
   const int64_t lanes = (s.x.out + 15) / 16 * 16;
-  return (window_size(s) < 64 && s.x.out >= 8) || lanes <= layout.x.length;
+  return (window_size(s) < 64 && s.x.out >= 8) || (s.x.out >= 48 && lanes <= layout.x.length);
 }
 
 template <class T>

@@ -186,13 +186,13 @@ bool describe(const Array& array, Matrix& matrix) {
 }
 
 // The operand itself when BLAS can read it, else a contiguous copy in the lane's dtype.
-Array readable(const Array& array, Lane lane, Matrix& matrix) {
+const Array* readable(const Array& array, Lane lane, Matrix& matrix, Array& dense) {
   const tensor::DType dtype = tensor::dtype_of(lane);
-  if (array.dtype == dtype && describe(array, matrix)) return array;
-  Array dense = Array::allocate(array.sizes, dtype);
+  if (array.dtype == dtype && describe(array, matrix)) return &array;
+  dense = Array::allocate(array.sizes, dtype);
   copy(array, dense);
   describe(dense, matrix);
-  return dense;
+  return &dense;
 }
 
 // Where matrix number `index` of a batch begins.
@@ -224,7 +224,9 @@ void matmul(const Array& a, const Array& b, const Array& out, bool accumulate) {
   }
   if (out.count() == 0) return;
   Matrix a_matrix, b_matrix;
-  const Array left = readable(a, lane, a_matrix), right = readable(b, lane, b_matrix);
+  Array dense_a, dense_b;
+  const Array& left = *readable(a, lane, a_matrix, dense_a);
+  const Array& right = *readable(b, lane, b_matrix, dense_b);
   const int64_t rank = out.rank();
   const int64_t m = out.sizes[rank - 2], n = out.sizes[rank - 1], k = left.sizes[left.rank() - 1];
   GemmShape shape{m, n, k, a_matrix.transposed, b_matrix.transposed, accumulate};

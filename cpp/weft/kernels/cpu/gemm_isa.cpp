@@ -226,14 +226,26 @@ template <class T, class Rows, int rows, bool full>
   }
   T results[dots];
   for (int i = 0; i < dots; i += width<T>) store(results + i, sum_each<T>(sums + i));
-  const int kept_rows = full ? rows : static_cast<int>(std::min<int64_t>(rows, rows_left));
-  const int kept = full ? columns : static_cast<int>(std::min<int64_t>(columns, columns_left));
-  for (int r = 0; r < kept_rows; ++r) {
-    T* to = c + r * ldc;
-    if (accumulate) {
-      for (int j = 0; j < kept; ++j) results[r * columns + j] += to[j];
+  if constexpr (full) {
+    // Whole pieces of rows, as small vectors.
+    typedef T Piece __attribute__((vector_size(columns * sizeof(T))));
+    for (int r = 0; r < rows; ++r) {
+      T* to = c + r * ldc;
+      Piece piece, before;
+      std::memcpy(&piece, results + r * columns, sizeof piece);
+      if (accumulate) {
+        std::memcpy(&before, to, sizeof before);
+        piece += before;
+      }
+      std::memcpy(to, &piece, sizeof piece);
     }
-    std::memcpy(to, results + r * columns, kept * sizeof(T));
+  } else {
+    for (int r = 0; r < std::min<int64_t>(rows, rows_left); ++r) {
+      for (int j = 0; j < std::min<int64_t>(columns, columns_left); ++j) {
+        T& to = c[r * ldc + j];
+        to = accumulate ? to + results[r * columns + j] : results[r * columns + j];
+      }
+    }
   }
 }
 
@@ -275,6 +287,25 @@ void by_dots(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* 
   }
 }
 
+// One step of k: each row of c is a multiple of one row of b.
+template <class T>
+void outer_product(int64_t m, int64_t n, const T* a, int64_t a_row, const T* b, bool accumulate,
+                   T* c, int64_t ldc) {
+  for (int64_t i = 0; i < m; ++i, c += ldc) {
+    const Vector<T> factor = broadcast(a[i * a_row]);
+    int64_t j = 0;
+    for (; j + width<T> <= n; j += width<T>) {
+      const Vector<T> before = accumulate ? load(c + j) : Vector<T>{};
+      store<T>(c + j, fma<T>(factor, load(b + j), before));
+    }
+    if (j < n) {
+      const int rest = static_cast<int>(n - j);
+      const Vector<T> before = accumulate ? load_first(c + j, rest) : Vector<T>{};
+      store_first<T>(c + j, fma<T>(factor, load_first(b + j, rest), before), rest);
+    }
+  }
+}
+
 // Turns a few of b's columns (or a's, with both transposed) into rows first.
 template <class T>
 void by_dots_turned(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
@@ -307,7 +338,9 @@ template <class T>
 void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_t ldb, T* c,
              int64_t ldc) {
   const auto [m, n, k, transpose_a, transpose_b, accumulate] = shape;
-  if (transpose_a && transpose_b) {
+  if (k == 1 && !transpose_b) {
+    outer_product(m, n, a, transpose_a ? 1 : lda, b, accumulate, c, ldc);
+  } else if (transpose_a && transpose_b) {
     by_dots_turned(shape, a, lda, b, ldb, c, ldc);
   } else if (transpose_b) {
     by_dots(m, n, k, a, lda, b, Spaced{ldb}, accumulate, c, ldc);

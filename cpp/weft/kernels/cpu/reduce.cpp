@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -294,6 +295,16 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
     return;
   }
   const Lane lane = tensor::lane_of(in.dtype);
+  if (in.count() == out.count() && kind <= Reduction::smallest && options.divisor == 1) {
+    // Nothing is reduced but dimensions of size 1.
+    if (in.is_contiguous() && in.dtype == out.dtype) {
+      std::memcpy(out.data(), in.data(), in.count() * tensor::item_size(in.dtype));
+    } else {
+      Array like_in = out.view(in.sizes, tensor::contiguous_strides(in.sizes), out.offset);
+      copy(in, like_in);
+    }
+    return;
+  }
   if (in.count() == 0) {
     const auto index = static_cast<size_t>(kind);
     if (lane == Lane::i64) return fill(out, table().i64[index].identity);
