@@ -93,9 +93,39 @@ void give_block(char* data, int64_t bytes) noexcept {
   std::free(data);
 }
 
+// Up to 64 bytes lie right behind their Storage: one piece of memory instead of two.
+constexpr int64_t small_bytes = 64;
+static_assert(sizeof(Storage) <= alignment);
+FreeBlock* free_small = nullptr;
+
+char* take_small() {
+#ifndef __SANITIZE_ADDRESS__
+  if (free_small) return reinterpret_cast<char*>(std::exchange(free_small, free_small->next));
+#endif
+  void* block = std::aligned_alloc(alignment, alignment + small_bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return static_cast<char*>(block);
+}
+
+void give_small(char* block) noexcept {
+#ifndef __SANITIZE_ADDRESS__
+  auto* free = reinterpret_cast<FreeBlock*>(block);
+  free->next = free_small;
+  free_small = free;
+#else
+  std::free(block);
+#endif
+}
+
 }  // namespace
 
 base::Ref<Storage> Storage::allocate(int64_t bytes) {
+  if (bytes <= small_bytes) {
+    char* block = take_small();
+    live += bytes;
+    peak = std::max(peak, live);
+    return base::Ref<Storage>(::new (block) Storage(block + alignment, bytes, {}));
+  }
   char* data = take_block(bytes);
   live += bytes;
   peak = std::max(peak, live);
@@ -111,6 +141,10 @@ void Storage::destroy(Storage* storage) noexcept {
     storage->foreign_.release(storage->foreign_.owner);
   } else {
     live -= storage->bytes_;
+    if (storage->bytes_ <= small_bytes) {
+      storage->~Storage();
+      return give_small(reinterpret_cast<char*>(storage));
+    }
     give_block(storage->data_, storage->bytes_);
   }
   delete storage;
