@@ -35,6 +35,7 @@ from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
+from weft import batching as batching
 from weft.functional.linear_algebra import bilinear as bilinear
 from weft.functional.joining import block_diag as block_diag
 from weft.functional.joining import broadcast_shapes as broadcast_shapes
@@ -63,6 +64,7 @@ from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
+from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
 from weft.functional.shaping import fliplr as fliplr
@@ -93,10 +95,12 @@ from weft.functional.selection import isin as isin
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
+from weft.batching.scope import lazy as lazy
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
 from weft.functional.creation import logspace as logspace
 from weft.random import manual_seed as manual_seed
+from weft.batching.mapping import map as map
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.functional.joining import meshgrid as meshgrid
@@ -250,6 +254,7 @@ __all__ = [
     "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
+    "batching",
     "bernoulli",
     "bernoulli_",
     "bfloat16",
@@ -396,6 +401,7 @@ __all__ = [
     "exp2_",
     "exp_",
     "expand",
+    "explain",
     "expm1",
     "expm1_",
     "exponential",
@@ -531,6 +537,7 @@ __all__ = [
     "layer_norm",
     "layer_norm_",
     "layer_norm_backward",
+    "lazy",
     "lcm",
     "lcm_",
     "le",
@@ -589,6 +596,7 @@ __all__ = [
     "lt",
     "lt_",
     "manual_seed",
+    "map",
     "masked_fill",
     "masked_fill_",
     "masked_scatter",
