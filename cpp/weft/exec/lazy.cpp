@@ -41,12 +41,11 @@ void bind(ValueData* target, const tensor::Array& array, const ValueData& result
 class Runner {
  public:
   Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
-    // Those that are the same as an earlier one wait for it.
-    for (size_t i = 0; i < work_.pending.size(); ++i) {
-      Pending* pending = work_.pending[i];
-      Pending* first = work_.first[work_.item_of[i]];
-      if (pending != first) twins_[first].push_back(base::Ref<Pending>(pending));
-      kept_.emplace_back(pending);
+    kept_.reserve(work_.first.size() + work_.twins.size());
+    for (Pending* pending : work_.first) kept_.emplace_back(pending);
+    for (size_t i = 0; i < work_.twins.size(); ++i) {
+      kept_.emplace_back(work_.twins[i]);
+      twins_[work_.first[work_.twin_of[i]]].push_back(work_.twins[i]);
     }
   }
 
@@ -114,7 +113,7 @@ class Runner {
     bind(pending.outputs[output], array, result, row);
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
+      for (Pending* twin : found->second) bind(twin->outputs[output], array, result, row);
     }
   }
 
@@ -122,14 +121,14 @@ class Runner {
     pending.ran = true;
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) twin->ran = true;
+      for (Pending* twin : found->second) twin->ran = true;
     }
   }
 
   schedule::Work& work_;
   RanPlan& plan_;
   std::vector<base::Ref<Pending>> kept_;  // until the plan is done
-  std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
+  std::unordered_map<Pending*, std::vector<Pending*>> twins_;
 };
 
 }  // namespace
@@ -144,12 +143,12 @@ void run_pending(std::span<const Value> values) {
   const double begin = now();
   modes = graph::Modes{};
   modes.position = plan.position ? plan.position : 1;
-  schedule::Work work = schedule::collect(values);
-  if (work.pending.empty()) return;
+  schedule::Work work = schedule::collect(graph::tape(), values);
+  if (work.first.empty()) return;
   Runner runner(work, plan);
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
   plan.seconds_planning = now() - begin;
-  plan.nodes = static_cast<int64_t>(work.pending.size());
+  plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
   for (const schedule::Batch& batch : batches) runner.run(batch);
   plan.seconds = now() - begin;
   if (plans.size() == most_plans) plans.erase(plans.begin());

@@ -37,6 +37,9 @@ Op::Op(std::string_view declared_name, Declaration declaration)
       node_name(declaration.shown_as.empty() ? node_name_of(declared_name)
                                              : std::string(declaration.shown_as)) {
   if (sig.name != name) base::bug("op ", name, " has the signature of ", sig.name);
+  for (const Parameter& parameter : sig.parameters) {
+    random = random || parameter.type == ParameterType::generator;
+  }
   registry().push_back(this);
 }
 

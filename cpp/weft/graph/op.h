@@ -201,6 +201,7 @@ struct Op : Declaration {
   std::string node_name;         // "TanhBackward0"
   int formula = -1;              // its number among the compiled formulas
   BlockFunction blocks[3] = {};  // its compiled loops over contiguous memory, by lane
+  bool random = false;           // draws random numbers
   bool pointwise() const { return run.kind == Run::Kind::formula; }
   bool is_view() const { return run.kind == Run::Kind::view; }
   bool is_composite() const { return run.kind == Run::Kind::composite; }

@@ -2,14 +2,12 @@
 
 #include <vector>
 
-#include "weft/graph/node.h"
+#include "weft/graph/tape.h"
 
 namespace weft::graph {
 namespace {
 
-int64_t live_count = 0;
 int64_t dropped_count = 0;
-Pending* newest_pending = nullptr;
 
 // As with nodes: freed one after the other, however long the chain.
 std::vector<Pending*> dying;
@@ -17,24 +15,18 @@ bool draining = false;
 
 }  // namespace
 
-Pending::Pending(const Op& op, Attributes attributes, std::span<const Value> inputs)
+Pending::Pending(const Op& op, Attributes attributes, Values inputs)
     : op(&op),
       attributes(std::move(attributes)),
-      inputs(inputs.begin(), inputs.end()),
-      older(newest_pending),
-      sequence(Node::next_sequence()),
+      inputs(std::move(inputs)),
       position(current_position()),
       example(modes.example),
       grad(modes.grad) {
-  if (older) older->newer = this;
-  newest_pending = this;
-  ++live_count;
+  add_to_tape(*this);
 }
 
 Pending::~Pending() {
-  (newer ? newer->older : newest_pending) = older;
-  if (older) older->newer = newer;
-  --live_count;
+  take_from_tape(*this);
   if (!ran) ++dropped_count;
 }
 
@@ -53,14 +45,14 @@ void Pending::destroy(Pending* pending) noexcept {
   draining = false;
 }
 
-int64_t Pending::live() { return live_count; }
+int64_t Pending::live() { return tape().alive; }
 int64_t Pending::dropped() { return dropped_count; }
-Pending* Pending::newest() { return newest_pending; }
 
 void run_readers(const tensor::Storage& storage) {
-  if (live_count == 0) return;
+  if (tape().alive == 0) return;
   Values readers;
-  for (Pending* at = newest_pending; at; at = at->older) {
+  for (Pending* at : tape().pending) {
+    if (!at) continue;
     for (const Value& input : at->inputs) {
       if (!input || input.array().storage.get() != &storage) continue;
       for (ValueData* output : at->outputs) {

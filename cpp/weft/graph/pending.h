@@ -11,7 +11,7 @@
 namespace weft::graph {
 
 struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
-  Pending(const Op& op, Attributes attributes, std::span<const Value> inputs);
+  Pending(const Op& op, Attributes attributes, Values inputs);
   ~Pending();
   static void destroy(Pending* pending) noexcept;
 
@@ -19,18 +19,14 @@ struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
   Attributes attributes;
   Values inputs;
   base::SmallVector<ValueData*, 1> outputs;  // null where nobody holds it any more
-  Pending* older = nullptr;                  // all that are alive, in order of creation
-  Pending* newer = nullptr;
-  uint64_t sequence;
   Position position;
   int32_t example;
-  uint32_t number = 0;  // while a plan is made: its place there
+  uint32_t number = 0;  // its place on the tape
   DType compute = DType::f32;
   bool grad;
   bool ran = false;
 
   static int64_t live();
-  static Pending* newest();  // goes on with `older`
   static int64_t dropped();  // how many were never run, since the process began
 };
 

@@ -314,12 +314,13 @@ Value snapshot(const Value& value) {
 }
 
 Values record_pending(const Call& call) {
-  base::Ref<Pending> pending(new Pending(call.op, call.attributes, call.inputs));
-  pending->compute = call.compute;
-  for (Value& input : pending->inputs) {
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  for (Value& input : inputs) {
     if (input && input.array().storage && input.array().storage->is_foreign())
       input = snapshot(input);
   }
+  base::Ref<Pending> pending(new Pending(call.op, call.attributes, std::move(inputs)));
+  pending->compute = call.compute;
   Values outputs;
   for (const Array& array : call.outputs) {
     Value& output =

@@ -1,26 +1,23 @@
-// Which pending applications are the same, and which can run together.
+// Which part of the tape a demand needs.
 #pragma once
 
-#include <unordered_map>
+#include <span>
 #include <vector>
 
-#include "weft/graph/pending.h"
+#include "weft/graph/tape.h"
 #include "weft/schedule/order.h"
 
 namespace weft::schedule {
 
-// What is to run, as plain data. Applications that would compute the same are one item.
+// What is to run, as plain data. Those that compute the same are one item.
 struct Work {
-  std::vector<graph::Pending*> pending;  // in order of creation
-  std::vector<int32_t> item_of;          // for each of them
-  std::vector<graph::Pending*> first;    // for each item, the first of those that it stands for
+  std::vector<graph::Pending*> first;  // for each item
+  std::vector<graph::Pending*> twins;  // others that compute the same as an earlier one
+  std::vector<int32_t> twin_of;        // and the item that does
   Items items;
 };
 
 // Everything that must run for `values` to be there.
-Work collect(std::span<const graph::Value> values);
-
-// Why two applications of one op are of different types, as a sentence; for people.
-std::string difference(const graph::Pending& a, const graph::Pending& b);
+Work collect(const graph::Tape& tape, std::span<const graph::Value> values);
 
 }  // namespace weft::schedule

@@ -8,7 +8,7 @@
 
 namespace weft::schedule {
 
-// Items are in an order in which each comes after what it needs.
+// Items are in an order in which each comes after what it needs. One may be named twice.
 struct Items {
   std::vector<int32_t> types;   // items of one type can run together
   std::vector<int32_t> starts;  // item i needs needs[starts[i]] .. needs[starts[i + 1]]
