@@ -44,6 +44,7 @@ from weft.functional.shaping import broadcast_to as broadcast_to
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
+from weft.batching.cells import cell as cell
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
@@ -289,6 +290,7 @@ __all__ = [
     "cdist",
     "ceil",
     "ceil_",
+    "cell",
     "celu",
     "celu_",
     "chunk",
