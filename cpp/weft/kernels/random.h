@@ -18,13 +18,9 @@ struct RandomStream {
   uint64_t counter = 0;
 };
 
-// 64 random bits for one element.
-uint64_t random_bits(RandomStream stream, int64_t element);
-
 // Of any floating dtype.
 void random_uniform(RandomStream stream, const Array& out, double low, double high);
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation);
-void random_exponential(RandomStream stream, const Array& out, double rate);
 // low + (0..range-1), of any dtype; a range of 0 means 2**64.
 void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_t range);
 // 1 with probability p[i] (contiguous float64, or one element for all), otherwise 0; of any dtype.

@@ -1,7 +1,6 @@
 // Reading and writing at indices and masks. Index values are checked before memory is touched.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "ops.h"
 #include "weft/kernels/index.h"
@@ -19,12 +18,6 @@ void require_integers(const Call& call, size_t input, std::string_view name) {
   const DType dtype = call.in(input).dtype;
   call.require(tensor::is_integral(dtype), ErrorKind::dtype, name,
                " must be of an integer dtype, got ", name_of(dtype));
-}
-
-void require_mask(const Call& call, size_t input) {
-  const DType dtype = call.in(input).dtype;
-  call.require(dtype == DType::boolean, ErrorKind::dtype, "mask must be of dtype bool, got ",
-               name_of(dtype));
 }
 
 void require_same_dtype(const Call& call, size_t input, std::string_view name) {
@@ -56,37 +49,11 @@ Array at_least_1d(const Array& array) {
   return array.rank() == 0 ? array.view({1}, {1}, array.offset) : array;
 }
 
-Array flat(const Array& contiguous) {
-  return contiguous.view({contiguous.count()}, {1}, contiguous.offset);
-}
-
 // One index for each slice of a dimension: index_select and its relatives.
 void require_vector(const Call& call, size_t input) {
   require_integers(call, input, "index");
   call.require(call.in(input).rank() <= 1, ErrorKind::shape,
                "index must have at most one dimension, it has shape ", call.in(input).sizes);
-}
-
-// Writes `source` (input 2) into a copy of the input at the indices (input 1).
-void write_slices(Call& call, const Array& source, Combine combine) {
-  kernels::copy(call.in(0), call.out());
-  const Array out = at_least_1d(call.out());
-  const int64_t dim = call.dim("dim", call.in(0).rank());
-  const Array indices = checked_indices(call, 1, out.sizes[dim], dim);
-  kernels::put(source, Places(out, indices, dim), out, combine);
-}
-
-void slices_shape(Call& call) {
-  const Array &input = call.in(0), &source = call.in(2);
-  require_vector(call, 1);
-  require_same_dtype(call, 2, "source");
-  const int64_t dim = call.dim("dim", input.rank());
-  Dims expected = at_least_1d(input).sizes;
-  expected[dim] = call.in(1).count();
-  call.require(at_least_1d(source).sizes == expected, ErrorKind::shape, "source must have shape ",
-               expected, " (input is ", input.sizes, ", index has ", call.in(1).count(),
-               " elements); it is ", source.sizes);
-  call.add_output(input.sizes, input.dtype);
 }
 
 // Index of input's rank, no larger than `array` (but along dim, where any size will do).
@@ -142,15 +109,12 @@ Value grown_to_source(const Gradient& g, const Value& gradient) {
   return constant_pad(gradient, pad, int64_t{0});
 }
 
-// The part of src that index covers.
-Value source_part(const Gradient& g, Value src) {
-  const Dims& sizes = g.input_sizes(1);
-  if (src.sizes() == sizes) return src;
-  if (tensor::count_of(sizes) == 0) return zeros(sizes, src.dtype());
-  for (size_t i = 0; i < sizes.size() && src.rank() > 0; ++i) {
-    src = slice(src, static_cast<int64_t>(i), 0, sizes[i]);
-  }
-  return src;
+Combine combine_of(const Call& call) {
+  const std::string& name = call.string("reduce");
+  if (name == "prod") return Combine::multiply;
+  if (name == "amax") return Combine::maximum;
+  if (name == "amin") return Combine::minimum;
+  call.fail(ErrorKind::value, "reduce must be 'prod', 'amax' or 'amin', got '", name, "'");
 }
 
 Value line_gradient(Gradient& g, const Value& grad, const Value& index) {
@@ -227,37 +191,6 @@ Array without_leading_ones(Array array, size_t rank) {
   return array;
 }
 
-// --- masks ---------------------------------------------------------------------------------------
-
-// Flat positions of the true elements of a mask that is broadcast to `sizes`.
-Array positions_of(const Array& mask, const Dims& sizes) {
-  Array whole = mask;
-  if (mask.dtype != DType::boolean || mask.sizes != sizes || !mask.is_contiguous()) {
-    whole = Array::allocate(sizes, DType::boolean);
-    kernels::copy(mask.expand(sizes), whole);
-  }
-  const Array positions = Array::allocate({kernels::count_true(whole)}, DType::i64);
-  kernels::true_positions(whole, {positions.as<int64_t>(), static_cast<size_t>(positions.count())});
-  return positions;
-}
-
-Dims broadcast_or_fail(const Call& call) {
-  const auto both = tensor::broadcast(call.in(0).sizes, call.in(1).sizes);
-  call.require(both.has_value(), ErrorKind::shape, "the shapes do not broadcast; ",
-               call.op.sig.parameters[0].name, " is ", call.in(0).sizes, ", mask is ",
-               call.in(1).sizes);
-  tensor::checked_count(call.heading(), *both);
-  return *both;
-}
-
-// An input broadcast to `sizes`, as contiguous memory.
-Array broadcast_contiguous(const Call& call, size_t input, const Dims& sizes) {
-  if (call.in(input).sizes == sizes) return call.contiguous(input);
-  const Array result = Array::allocate(sizes, call.in(input).dtype);
-  kernels::copy(call.in(input).expand(sizes), result);
-  return result;
-}
-
 }  // namespace
 
 // --- one index for each element ------------------------------------------------------------------
@@ -311,176 +244,18 @@ OP(scatter_add) {
   },
 };
 
-namespace {
-
-double identity_of(Combine combine, DType dtype) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (combine == Combine::add) return 0;
-  if (combine == Combine::multiply) return 1;
-  if (tensor::is_floating(dtype)) return combine == Combine::maximum ? -infinity : infinity;
-  return 0;  // integers take the limits of their dtype instead
-}
-
-// A value that changes nothing when others are combined with it.
-void fill_identity(const Array& out, Combine combine) {
-  const bool limits = combine == Combine::maximum || combine == Combine::minimum;
-  if (tensor::is_floating(out.dtype) || !limits) {
-    return kernels::fill(out, identity_of(combine, out.dtype));
-  }
-  const bool is_signed = out.dtype != DType::u8 && out.dtype != DType::boolean;
-  const int64_t bits = 8 * item_size(out.dtype) - 1;
-  const int64_t highest = out.dtype == DType::boolean ? 1
-                          : is_signed ? static_cast<int64_t>((uint64_t{1} << bits) - 1)
-                                      : 255;
-  kernels::fill(out, combine == Combine::minimum ? highest : is_signed ? -highest - 1 : 0);
-}
-
-struct Reduction {
-  Combine combine;
-  bool mean = false;
-};
-
-Reduction reduction_of(const Call& call) {
-  const std::string& name = call.string("reduce");
-  if (name == "sum") return {Combine::add};
-  if (name == "mean") return {Combine::add, true};
-  if (name == "prod") return {Combine::multiply};
-  if (name == "amax") return {Combine::maximum};
-  if (name == "amin") return {Combine::minimum};
-  call.fail(ErrorKind::value, "reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', got '", name,
-            "'");
-}
-
-template <class T>
-void divide_all(const Array& values, const Array& counts) {
-  for (int64_t i = 0; i < values.count(); ++i) {
-    const T count = std::max<T>(counts.as<T>()[i], 1);
-    T& value = values.as<T>()[i];
-    // Integers round down.
-    if constexpr (std::is_integral_v<T>) {
-      value = value / count - (value % count < 0);
-    } else {
-      value /= count;
-    }
-  }
-}
-
-}  // namespace
-
-OP(scatter_reduce) {
+OP(scatter_combine) {
   .signature =
-      "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, "
-      "include_self: bool = True) -> Tensor",
+      "scatter_combine(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor",
   .doc =
-      "Combines elements of src that have the same index along a dimension, by 'sum', 'prod', "
-      "'mean', 'amax' or 'amin'; include_self says whether input's own elements take part.",
+      "Returns a copy of input with values combined along a dimension as scatter_add adds them; "
+      "reduce is 'prod', 'amax' or 'amin'.",
   .shape = [](Call& call) {
-    reduction_of(call);
+    combine_of(call);
     lines_shape(call);
   },
-  .run = kernel([](Call& call) {
-    const Reduction reduction = reduction_of(call);
-    const Array &input = call.in(0), &out = call.out();
-    const bool include_self = call.flag("include_self");
-    const int64_t dim = call.dim("dim", input.rank());
-    const DType lane = tensor::dtype_of(tensor::lane_of(input.dtype));
-    const Array result = at_least_1d(Array::allocate(input.sizes, lane));
-    kernels::copy(at_least_1d(input), result);
-    if (call.in(1).count() > 0) {
-      const Array indices = at_least_1d(checked_indices(call, 1, size_at(input, dim), dim));
-      const auto spread = [&](auto&& make) {
-        const Array number = Array::allocate({}, lane);
-        make(number);
-        return number.expand(indices.sizes);
-      };
-      if (!include_self) {
-        const Array identity = spread([&](const Array& number) {
-          const Array exact = Array::allocate({}, input.dtype);
-          fill_identity(exact, reduction.combine);
-          kernels::copy(exact, number);
-        });
-        kernels::scatter(identity, dim, indices, result, Combine::assign);
-      }
-      kernels::scatter(at_least_1d(call.contiguous(2, lane)), dim, indices, result,
-                       reduction.combine);
-      if (reduction.mean) {
-        const Array counts = Array::allocate(result.sizes, lane);
-        kernels::fill(counts, int64_t{include_self});
-        const Array one = spread([](const Array& number) { kernels::fill(number, int64_t{1}); });
-        kernels::scatter(one, dim, indices, counts, Combine::add);
-        if (lane == DType::f32) divide_all<float>(result, counts);
-        if (lane == DType::f64) divide_all<double>(result, counts);
-        if (lane == DType::i64) divide_all<int64_t>(result, counts);
-      }
-    }
-    kernels::copy(result, at_least_1d(out));
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &input = g.input(0), &index = g.input(1), &out = g.output();
-    const Value src = source_part(g, g.input(2));
-    const std::string& reduce = g.string("reduce");
-    const int64_t dim = g.integer("dim");
-    const bool include_self = g.flag("include_self");
-    const Value& grad = g.grad();
-    const DType dtype = g.output_dtype();
-    Value to_input = grad, to_src;
-    const Value blank = zeros(g.input_sizes(), dtype);
-    const auto at_index = [&](const Value& value) { return gather(value, dim, index); };
-    const auto added = [&](const Value& start, const Value& values) {
-      return scatter_add(start, dim, index, cast(values, dtype));
-    };
-    if (reduce == "sum") {
-      to_src = at_index(grad);
-    } else if (reduce == "mean") {
-      Value counts = added(include_self ? blank + 1.0 : blank, ones(src.sizes(), dtype));
-      to_input = grad / masked_fill(counts, eq(counts, 0.0), 1.0);
-      to_src = at_index(to_input);
-    } else if (reduce == "prod") {
-      // Where exactly one factor is zero, its gradient is the product of the others.
-      const Value without_zero = masked_fill(input, eq(input, 0.0), 1.0);
-      to_input =
-          grad * scatter_reduce(without_zero, dim, index, src, reduce, include_self) / without_zero;
-      const Value is_zero = eq(src, 0.0);
-      const Value only_zero = mul(is_zero, eq(at_index(added(blank, is_zero)), 1.0));
-      const Value others =
-          scatter_reduce(input, dim, index, masked_fill(src, only_zero, 1.0), reduce, include_self);
-      to_src = where(only_zero, at_index(grad * others),
-                     at_index(grad * out) / masked_fill(src, is_zero, 1.0));
-    } else {
-      const Value input_wins = cast(eq(input, out), dtype);
-      const Value src_wins = cast(eq(src, at_index(out)), dtype);
-      const Value shared = grad / added(input_wins, src_wins);
-      to_input = input_wins * shared;
-      to_src = src_wins * at_index(shared);
-    }
-    if (!include_self) to_input = scatter(to_input, dim, index, 0.0);
-    return {to_input, Value(), grown_to_source(g, to_src)};
-  },
-};
-
-OP(take_along_dim) {
-  .signature = "take_along_dim(input: Tensor, indices: Tensor, dim: int? = None) -> Tensor",
-  .doc =
-      "Picks elements along a dimension after broadcasting input and indices against each other; "
-      "without dim from the flattened input.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    if (!call.has("dim")) return {gather(reshape(call[0], {-1}), 0, reshape(call[1], {-1}))};
-    const int64_t rank = call.in(0).rank(), dim = call.dim("dim", rank);
-    call.require(call.in(1).rank() == rank, ErrorKind::shape,
-                 "input and indices must have the same number of dimensions; input is ",
-                 call.in(0).sizes, ", indices is ", call.in(1).sizes);
-    Dims input = call.in(0).sizes, indices = call.in(1).sizes;
-    for (int64_t i = 0; i < rank; ++i) {
-      if (i == dim) continue;
-      const bool fits = input[i] == indices[i] || input[i] == 1 || indices[i] == 1;
-      call.require(fits, ErrorKind::shape, "the shapes do not broadcast; input is ",
-                   call.in(0).sizes, ", indices is ", call.in(1).sizes);
-      input[i] = indices[i] = input[i] == 1 ? indices[i] : input[i];
-    }
-    return {gather(expand(call[0], input), dim, expand(call[1], indices))};
-  }),
-  .gradient = of_parts(),
+  .run = kernel([](Call& call) { write_lines(call, combine_of(call)); }),
+  .gradient = no_gradient("scatter_reduce has the rules of its gradient"),
 };
 
 // --- one index for each slice --------------------------------------------------------------------
@@ -515,96 +290,33 @@ OP(index_select) {
 };
 
 OP(index_add) {
-  .signature =
-      "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> "
-      "Tensor",
+  .signature = "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor",
   .doc =
-      "Returns a copy of input with slices of source (times alpha) added at their indices. The "
-      "order of additions is fixed.",
-  .shape = slices_shape,
-  .run = kernel([](Call& call) {
-    Array source = call.contiguous(2);
-    const Attribute& alpha = call.attribute("alpha");
-    if (alpha != Attribute(int64_t{1}) && alpha != Attribute(1.0)) {
-      const DType lane = tensor::dtype_of(tensor::lane_of(source.dtype));
-      const Array scaled = Array::allocate(source.sizes, lane);
-      kernels::copy(source, scaled);
-      const double factor = call.real("alpha");
-      for (int64_t i = 0; i < scaled.count(); ++i) {
-        if (lane == DType::f32) scaled.as<float>()[i] *= static_cast<float>(factor);
-        if (lane == DType::f64) scaled.as<double>()[i] *= factor;
-        if (lane == DType::i64) {
-          const auto* whole = std::get_if<int64_t>(&alpha);
-          scaled.as<uint64_t>()[i] *= static_cast<uint64_t>(whole ? *whole : int64_t{factor != 0});
-        }
-      }
-      source = Array::allocate(source.sizes, source.dtype);
-      kernels::copy(scaled, source);
-    }
-    write_slices(call, source, Combine::add);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    Value to_source;
-    if (g.needs(2)) {
-      to_source = index_select(g.grad(), g.integer("dim"), index);
-      if (g.real("alpha") != 1) to_source = to_source * g.real("alpha");
-    }
-    return {g.grad(), Value(), to_source};
-  },
-};
-
-OP(index_copy) {
-  .signature = "index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor",
-  .doc = "Returns a copy of input with slices replaced by those of source at their indices.",
-  .shape = slices_shape,
-  .run = kernel([](Call& call) { write_slices(call, call.contiguous(2), Combine::assign); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    const int64_t dim = g.integer("dim");
-    return {g.needs(0) ? index_fill(g.grad(), dim, index, 0.0) : Value(), Value(),
-            g.needs(2) ? index_select(g.grad(), dim, index) : Value()};
-  },
-};
-
-OP(index_fill) {
-  .signature = "index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor|Number) -> Tensor",
-  .doc = "Returns a copy of input with slices filled with a value.",
+      "Returns a copy of input with slices of source added at their indices. The order of "
+      "additions is fixed.",
   .shape = [](Call& call) {
+    const Array &input = call.in(0), &source = call.in(2);
     require_vector(call, 1);
-    call.require(call.in(2).rank() == 0, ErrorKind::shape, "value must be 0-d, it has shape ",
-                 call.in(2).sizes);
-    call.dim("dim", call.in(0).rank());
-    call.add_output(call.in(0).sizes, call.in(0).dtype);
+    require_same_dtype(call, 2, "source");
+    const int64_t dim = call.dim("dim", input.rank());
+    Dims expected = at_least_1d(input).sizes;
+    expected[dim] = call.in(1).count();
+    call.require(at_least_1d(source).sizes == expected, ErrorKind::shape, "source must have shape ",
+                 expected, " (input is ", input.sizes, ", index has ", call.in(1).count(),
+                 " elements); it is ", source.sizes);
+    call.add_output(input.sizes, input.dtype);
   },
   .run = kernel([](Call& call) {
-    write_slices(call, call.contiguous(2, call.in(0).dtype), Combine::assign);
+    kernels::copy(call.in(0), call.out());
+    const Array out = at_least_1d(call.out());
+    const int64_t dim = call.dim("dim", call.in(0).rank());
+    const Array indices = checked_indices(call, 1, out.sizes[dim], dim);
+    kernels::put(call.contiguous(2), Places(out, indices, dim), out, Combine::add);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& index = g.input(1);
-    const int64_t dim = g.integer("dim");
-    return {g.needs(0) ? index_fill(g.grad(), dim, index, 0.0) : Value(), Value(),
-            g.needs(2) ? sum(index_select(g.grad(), dim, index)) : Value()};
-  },
-};
-
-OP(take) {
-  .signature = "take(input: Tensor, index: Tensor) -> Tensor",
-  .doc = "Picks elements of the flattened input; the result has the shape of index.",
-  .shape = [](Call& call) {
-    require_integers(call, 1, "index");
-    call.add_output(call.in(1).sizes, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array input = flat(call.contiguous(0));
-    const Array indices = checked_indices(call, 1, input.count(), 0);
-    kernels::take(input, Places(input, indices, 0), call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    const int64_t count = tensor::count_of(g.input_sizes());
-    const Value summed = index_put(zeros({count}, g.output_dtype()), {index}, g.grad(), {0}, true);
-    return {reshape(summed, g.input_sizes()), Value()};
+    return {g.grad(), Value(),
+            g.needs(2) ? index_select(g.grad(), g.integer("dim"), index) : Value()};
   },
 };
 
@@ -756,86 +468,15 @@ OP(masked_fill) {
   },
 };
 
-OP(masked_select) {
-  .signature = "masked_select(input: Tensor, mask: Tensor) -> Tensor",
-  .doc = "Returns the elements where mask is true, as a vector.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    broadcast_or_fail(call);
-  },
-  .run = by_value([](Call& call) {
-    const Dims sizes = broadcast_or_fail(call);
-    const Array positions = positions_of(call.in(1), sizes);
-    const Array input = flat(broadcast_contiguous(call, 0, sizes));
-    call.outputs.push_back(Array::allocate({positions.count()}, input.dtype));
-    kernels::take(input, Places(input, positions, 0), call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    const auto sizes = tensor::broadcast(g.input_sizes(0), g.input_sizes(1));
-    return {masked_scatter(zeros(*sizes, g.output_dtype()), mask, g.grad()), Value()};
-  },
-};
-
-OP(masked_scatter) {
-  .signature = "masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor",
-  .doc = "Returns a copy of input with the elements of source, in order, where mask is true.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    require_same_dtype(call, 2, "source");
-    call.add_output(broadcast_or_fail(call), call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array out = flat(call.out());
-    const Dims& sizes = call.out().sizes;
-    kernels::copy(call.in(0).expand(sizes), call.out());
-    const Array positions = positions_of(call.in(1), sizes);
-    call.require(call.in(2).count() >= positions.count(), ErrorKind::shape, "source has ",
-                 call.in(2).count(), " elements, but mask is true at ", positions.count());
-    Array source = flat(call.contiguous(2));
-    source.sizes[0] = positions.count();
-    kernels::put(source, Places(out, positions, 0), out, Combine::assign);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    return {g.needs(0) ? masked_fill(g.grad(), mask, 0.0) : Value(), Value(),
-            g.needs(2) ? masked_scatter_backward(g.grad(), mask, g.input_sizes(2)) : Value()};
-  },
-};
-
-OP(masked_scatter_backward) {
-  .signature = "masked_scatter_backward(grad: Tensor, mask: Tensor, size: int[]) -> Tensor",
-  .doc =
-      "Collects the elements where mask is true, in order, followed by zeros up to the given "
-      "shape.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    broadcast_or_fail(call);
-    tensor::checked_count(call.heading(), call.integers("size"));
-    call.add_output(call.integers("size"), call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Dims sizes = broadcast_or_fail(call);
-    const Array positions = positions_of(call.in(1), sizes);
-    const Array grad = flat(broadcast_contiguous(call, 0, sizes));
-    kernels::fill(call.out(), int64_t{0});
-    Array chosen = positions, out = flat(call.out());
-    chosen.sizes[0] = out.sizes[0] = std::min(positions.count(), out.count());
-    kernels::take(grad, Places(grad, chosen, 0), out);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    return {masked_scatter(zeros(g.input_sizes(), g.output_dtype()), mask, g.grad()), Value()};
-  },
-};
-
 OP(nonzero) {
   .signature = "nonzero(input: Tensor) -> Tensor",
   .doc = "Returns the indices of all elements that are not zero, one row for each.",
   .shape = [](Call&) {},
   .run = by_value([](Call& call) {
     const Dims& sizes = call.in(0).sizes;
-    const Array positions = positions_of(call.in(0), sizes);
+    const Array mask = call.contiguous(0, DType::boolean);
+    const Array positions = Array::allocate({kernels::count_true(mask)}, DType::i64);
+    kernels::true_positions(mask, {positions.as<int64_t>(), static_cast<size_t>(positions.count())});
     const int64_t rank = call.in(0).rank(), count = positions.count();
     if (rank == 1) {
       call.outputs.push_back(positions.view({count, 1}, {1, 1}, 0));

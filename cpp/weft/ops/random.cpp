@@ -185,59 +185,6 @@ OP(gaussian) {
   .gradient = no_gradient(is_random),
 };
 
-OP(exponential) {
-  .signature =
-      "exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator? = None) -> Tensor",
-  .doc = "Draws a tensor like input from the exponential distribution with rate lambd.",
-  .shape = [](Call& call) {
-    call.require(call.real("lambd") > 0, ErrorKind::value, "lambd must be positive, got ",
-                 call.real("lambd"));
-    floating_like(call);
-  },
-  .run = kernel([](Call& call) {
-    kernels::random_exponential(stream_of(call), call.out(), call.real("lambd"));
-  }),
-  .gradient = no_gradient(is_random),
-};
-
-OP(normal) {
-  .signature =
-      "normal(mean: Tensor|Number, std: Tensor|Number = 1.0, *, generator: Generator? = None) -> "
-      "Tensor",
-  .doc = "Draws from normal distributions with the means and standard deviations of each element.",
-  .shape = [](Call& call) {
-    const auto sizes = tensor::broadcast(call.in(0).sizes, call.in(1).sizes);
-    call.require(sizes.has_value(), ErrorKind::shape, "the shapes do not broadcast; mean is ",
-                 call.in(0).sizes, ", std is ", call.in(1).sizes);
-    tensor::checked_count(call.heading(), *sizes);
-    DType dtype = tensor::default_dtype;
-    if (!call[0]->is_number) dtype = call.in(0).dtype;
-    if (call[0]->is_number && !call[1]->is_number) dtype = call.in(1).dtype;
-    if (!tensor::is_floating(dtype)) dtype = tensor::default_dtype;
-    call.add_output(*sizes, dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    const auto spread = [&](size_t input) {
-      const Array whole = Array::allocate(out.sizes, DType::f64);
-      kernels::copy(call.in(input).expand(out.sizes), whole);
-      return whole;
-    };
-    const Array means = spread(0), deviations = spread(1);
-    const Array drawn = Array::allocate(out.sizes, tensor::dtype_of(tensor::lane_of(out.dtype)));
-    kernels::random_normal(stream_of(call), drawn, 0, 1);
-    const Array result = Array::allocate(out.sizes, DType::f64);
-    kernels::copy(drawn, result);
-    for (int64_t i = 0; i < out.count(); ++i) {
-      const double deviation = deviations.as<double>()[i];
-      call.require(!(deviation < 0), ErrorKind::value, "std must not be negative, got ", deviation);
-      result.as<double>()[i] = means.as<double>()[i] + deviation * result.as<double>()[i];
-    }
-    kernels::copy(result, out);
-  }),
-  .gradient = no_gradient(is_random),
-};
-
 OP(multinomial) {
   .signature =
       "multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: "

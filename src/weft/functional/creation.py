@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
+from weft.functional.checks import broadcast_shapes, called
 
 ops = _core.ops
 
@@ -65,9 +68,10 @@ def empty(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor without setting its elements; arguments as for `zeros`."""
+    """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
     _check("empty", ignored)
-    return _finished(ops.empty(*size, dtype=dtype), device, requires_grad)
+    with called("empty", "zeros"):
+        return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 def full(
@@ -110,7 +114,7 @@ def ones_like(
 ) -> Tensor:
     """Make a tensor of ones with the shape and dtype of another."""
     _check("ones_like", ignored)
-    return _finished(ops.ones_like(input, dtype=dtype), device, requires_grad)
+    return _finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
 
 
 def empty_like(
@@ -121,9 +125,9 @@ def empty_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor like another without setting its elements."""
+    """Make a tensor like another that is meant to be overwritten (of zeros)."""
     _check("empty_like", ignored)
-    return _finished(ops.empty_like(input, dtype=dtype), device, requires_grad)
+    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
 def full_like(
@@ -137,12 +141,19 @@ def full_like(
 ) -> Tensor:
     """Make a tensor of one value with the shape and dtype of another."""
     _check("full_like", ignored)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return _finished(ops.full_like(input, value, dtype=dtype), device, requires_grad)
+    with called("full_like", "full"):
+        made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
+    return _finished(made, device, requires_grad)
 
 
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
+
+
+def _exact(value: Any) -> int | float:
+    """Return a number as an int if it is one, otherwise as a float."""
+    value = _number(value)
+    return operator.index(value) if hasattr(value, "__index__") else float(value)
 
 
 def arange(
@@ -167,8 +178,36 @@ def arange(
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
     _check("arange", ignored)
-    start, end, step = _number(start), _number(end), _number(step)
-    return _finished(ops.arange(start, end, step, dtype=dtype), device, requires_grad)
+    first, last = (0, _exact(start)) if end is None else (_exact(start), _exact(end))
+    distance = _exact(step)
+    if distance == 0:
+        raise _core.ArgumentError("arange(): step must be nonzero.")
+    if not (math.isfinite(first) and math.isfinite(last)) or math.isnan(distance):
+        raise _core.ArgumentError(f"arange(): unsupported range: from {first} to {last}.")
+    if first != last and (first < last) != (distance > 0):
+        raise _core.ArgumentError(
+            f"arange(): upper bound and lower bound are inconsistent with the sign of step: from "
+            f"{first} to {last} by {distance}."
+        )
+    whole = all(isinstance(number, int) for number in (first, last, distance))
+    # Integers of any size divide exactly.
+    count = -((first - last) // distance) if whole else math.ceil((last - first) / distance)
+    if dtype is None:
+        dtype = _core.int64 if whole else _core.get_default_dtype()
+    return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int) -> Tensor:
+    """Return evenly spaced numbers in float64; the second half counts from the end."""
+    if steps < 0:
+        raise _core.ArgumentError(f"{name}(): steps must not be negative; steps is {steps}.")
+    first, last = float(_number(start)), float(_number(end))
+    step = (last - first) / (steps - 1) if steps > 1 else 0.0
+    half = max(steps // 2, min(steps, 1))
+    with called(name, "arange"):
+        before = ops.arange(first, step, half, dtype=_core.float64)
+        left = ops.arange(float(steps - 1 - half), -1.0, steps - half, dtype=_core.float64)
+    return ops.cat([before, last - left * step])
 
 
 def linspace(
@@ -183,7 +222,7 @@ def linspace(
 ) -> Tensor:
     """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", ignored)
-    made = ops.linspace(_number(start), _number(end), steps, dtype=dtype)
+    made = _spaced("linspace", start, end, steps).to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
@@ -200,7 +239,8 @@ def logspace(
 ) -> Tensor:
     """Make `steps` powers of `base`, their exponents equally far apart."""
     _check("logspace", ignored)
-    made = ops.logspace(_number(start), _number(end), steps, base, dtype=dtype)
+    made = ops.pow(float(base), _spaced("logspace", start, end, steps))
+    made = made.to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
@@ -215,7 +255,49 @@ def eye(
 ) -> Tensor:
     """Make a matrix with ones on its diagonal and zeros elsewhere."""
     _check("eye", ignored)
-    return _finished(ops.eye(n, m, dtype=dtype), device, requires_grad)
+    with called("eye", "zeros"):
+        made = ops.zeros((n, n if m is None else m), dtype=dtype)
+    ops.fill_(ops.diagonal(made), 1)
+    return _finished(made, device, requires_grad)
+
+
+def _triangle_places(
+    name: str, triangle: Any, sizes: tuple[int, int], offset: int, dtype: Any
+) -> Tensor:
+    with called(name, "ones"):
+        inside = ops.ones(sizes, dtype=_core.bool)
+    places = ops.transpose(ops.nonzero(triangle(inside, offset)), 0, 1)
+    return ops.contiguous(places.to(dtype or _core.int64))
+
+
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    **ignored: Any,
+) -> Tensor:
+    """Return the row and column indices of the lower triangle of a matrix."""
+    _check("tril_indices", ignored)
+    made = _triangle_places("tril_indices", ops.tril, (row, col), offset, dtype)
+    return _finished(made, device, requires_grad=False)
+
+
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    **ignored: Any,
+) -> Tensor:
+    """Return the row and column indices of the upper triangle of a matrix."""
+    _check("triu_indices", ignored)
+    made = _triangle_places("triu_indices", ops.triu, (row, col), offset, dtype)
+    return _finished(made, device, requires_grad=False)
 
 
 def scalar_tensor(
@@ -365,13 +447,22 @@ def normal(
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
     _check("normal", ignored)
-    if not isinstance(std, Tensor) and std < 0:
-        raise _core.ArgumentError(f"normal(): std must not be negative; std is {std}.")
-    if size is not None:
-        made = ops.randn(size, generator=generator, dtype=dtype) * std + mean
-    else:
-        made = ops.normal(mean, std, generator=generator)
+    least = std if not isinstance(std, Tensor) else float(ops.amin(std)) if std.numel() else 0
+    if least < 0:
+        raise _core.ArgumentError(f"normal(): std must not be negative; std is {least}.")
+    if size is None:
+        given = [value for value in (mean, std) if isinstance(value, Tensor)]
+        with called("normal", "broadcast_shapes"):
+            size = broadcast_shapes(*(value.shape for value in given))
+        if given and given[0].is_floating_point():
+            dtype = given[0].dtype
+    drawn = ops.randn(size, generator=generator, dtype=dtype)
+    made = ops.add(ops.mul(drawn, _plain(std)), _plain(mean)).to(drawn.dtype)
     return _finished(made, device, requires_grad)
+
+
+def _plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:

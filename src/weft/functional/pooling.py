@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.creation import arange
 from weft.functional.facts import iinfo
 
 ops = _core.ops
@@ -119,7 +120,7 @@ def _max_pool(
     for i in reversed(range(rank)):
         within = ops.remainder(places, windows.kernel[i])
         places = ops.floor_divide(places, windows.kernel[i])
-        start = ops.arange(windows.counts[i]) * windows.stride[i] - windows.padding[i]
+        start = arange(windows.counts[i]) * windows.stride[i] - windows.padding[i]
         shape = [1] * rank
         shape[i] = -1
         index = index + (start.reshape(shape) + within * windows.dilation[i]) * factor
