@@ -159,6 +159,7 @@ from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
+from weft.functional.selection import scatter_add as scatter_add
 from weft.functional.selection import scatter_reduce as scatter_reduce
 from weft.functional.counting import searchsorted as searchsorted
 from weft.random import seed as seed
@@ -403,7 +404,6 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
-    "embedding_backward",
     "empty",
     "empty_like",
     "enable_grad",
@@ -506,7 +506,7 @@ __all__ = [
     "index",
     "index_",
     "index_add",
-    "index_add_",
+    "index_backward",
     "index_copy",
     "index_fill",
     "index_put",
@@ -1545,13 +1545,6 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor
 
     The row padding_idx, if it is not negative, gets no gradient.
     """
-def embedding_backward(
-    grad: Tensor,
-    indices: Tensor,
-    num_weights: _int,
-    padding_idx: _int = -1,
-) -> Tensor:
-    """Sums the gradients of an embedding's rows, in the order of the indices."""
 def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input equals other."""
 def eq_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1766,8 +1759,13 @@ def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int])
     """
 def index_(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Write the result of index over input and return it."""
-def index_add_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """Write the result of index_add over input and return it."""
+def index_backward(
+    grad: Tensor,
+    indices: Sequence[Tensor],
+    size: _int | Sequence[_int],
+    dims: _int | Sequence[_int],
+) -> Tensor:
+    """Sums a gradient into zeros where index would read, in the order of the indices."""
 def index_put_(
     input: Tensor,
     indices: Sequence[Tensor],
@@ -2313,12 +2311,6 @@ def rsqrt_(input: Tensor) -> Tensor:
     """Write the result of rsqrt over input and return it."""
 def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
     """Write the result of scatter over input and return it."""
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-    """Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j]
-    += src[i][j].
-
-    The order of additions is fixed.
-    """
 def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
     """Write the result of scatter_add over input and return it."""
 def scatter_combine(

@@ -140,3 +140,24 @@ def test_take_along_dim_broadcasts():
     assert weft.take_along_dim(x, places, 1).tolist() == [[2, 0], [5, 3]]
     with pytest.raises(ValueError, match="take_along_dim"):
         weft.take_along_dim(x, weft.tensor([0]), 1)
+
+
+def test_index_select_of_and_by_single_elements():
+    x = weft.arange(3.0, requires_grad=True)
+    chosen = weft.index_select(x, 0, weft.tensor(2))
+    assert chosen.shape == (1,)
+    chosen.sum().backward()
+    assert x.grad.tolist() == [0, 0, 1]
+    y = weft.tensor(1.0, requires_grad=True)
+    weft.index_select(y, 0, weft.tensor([0])).backward()
+    assert y.grad.item() == 1.0
+
+
+def test_scatter_takes_the_part_of_src_that_index_covers():
+    src = weft.ones(3, 3, requires_grad=True)
+    index = weft.tensor([[0, 1]])
+    assert weft.zeros(2, 2).scatter_add(0, index, src).tolist() == [[1, 0], [0, 1]]
+    weft.zeros(2, 2).scatter(0, index, src).sum().backward()
+    assert src.grad.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    with pytest.raises(ValueError, match=r"scatter_add.*src"):
+        weft.zeros(2, 2).scatter_add(0, index, weft.ones(1, 1))

@@ -9,6 +9,8 @@
 namespace weft::ops {
 using namespace graph;
 using base::ErrorKind;
+using kernels::Combine;
+using kernels::Places;
 using tensor::wrap_dim;
 
 namespace {
@@ -436,18 +438,15 @@ OP(restride) {
     const int64_t from_offset = call.integer("from_offset"), to_offset = call.integer("offset");
     const int64_t reach = std::max(checked_reach(call, input.sizes, from, from_offset),
                                    checked_reach(call, out.sizes, to, to_offset));
-    const bool overlaps = !input.view(input.sizes, from, 0).is_non_overlapping();
-    const DType dtype = overlaps ? tensor::dtype_of(tensor::lane_of(out.dtype)) : out.dtype;
     // Most often the result itself is the storage.
-    const bool direct =
-        dtype == out.dtype && to == out.strides && to_offset == 0 && reach <= out.count();
-    const Array storage = direct ? out : Array::allocate({reach}, dtype);
+    const bool direct = to == out.strides && to_offset == 0 && reach <= out.count();
+    const Array storage = direct ? out : Array::allocate({reach}, out.dtype);
     kernels::fill(storage, int64_t{0});
     const Array target = storage.view(input.sizes, from, from_offset);
-    if (overlaps) {
-      kernels::add_into(call.contiguous(0, dtype), target);
-    } else {
+    if (target.is_non_overlapping()) {
       kernels::copy(input, target);
+    } else {
+      kernels::put(call.contiguous(0), Places::of_view(target), storage, Combine::add);
     }
     if (!direct) kernels::copy(storage.view(out.sizes, to, to_offset), out);
   }),

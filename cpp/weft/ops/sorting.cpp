@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "ops.h"
-#include "weft/kernels/index.h"
 #include "weft/kernels/map.h"
 #include "weft/kernels/sort.h"
 #include "weft/tensor/promotion.h"
@@ -37,12 +36,11 @@ void write_first(Call& call, bool descending, bool sorted) {
   const Array in = contiguous_copy(with_last(call.in(0), dim));
   const Array values = with_last(call.out(0), dim), indices = with_last(call.out(1), dim);
   const int64_t length = in.sizes.back(), k = values.sizes.back(), rows = in.count() / length;
-  const Array positions = Array::allocate({rows, k}, DType::i64);
-  kernels::select_rows(in, rows, length, k, descending, sorted, positions);
-  const Array chosen = Array::allocate({rows, k}, in.dtype);
-  kernels::gather(in.view({rows, length}, {length, 1}, in.offset), 1, positions, chosen);
-  kernels::copy(*chosen.reshape(values.sizes), values);
-  kernels::copy(*positions.reshape(values.sizes), indices);
+  const Array chosen = Array::allocate(values.sizes, in.dtype);
+  const Array positions = Array::allocate(values.sizes, DType::i64);
+  kernels::select_rows(in, rows, length, k, descending, sorted, chosen, positions);
+  kernels::copy(chosen, values);
+  kernels::copy(positions, indices);
 }
 
 // Gradients of selected values go back to where they came from.

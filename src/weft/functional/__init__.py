@@ -148,6 +148,8 @@ from weft.functional.selection import (
     repeat_interleave,
     scatter,
     scatter_,
+    scatter_add,
+    scatter_add_,
     scatter_reduce,
     scatter_reduce_,
     sort,
@@ -329,6 +331,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     rsub,
     scalar_tensor,
     scatter,
+    scatter_add,
     scatter_reduce,
     searchsorted,
     select_scatter,
@@ -373,7 +376,7 @@ broadcast_to chunk cross cummax cummin diag diag_embed diagonal_scatter diff dis
 equal flatten fliplr flipud float_power glu histc hsplit index_add index_copy index_fill
 index_put inner isreal kron kthvalue masked_scatter masked_select max median min mode movedim
 msort nanmean narrow nonzero norm pad positive quantile ravel repeat repeat_interleave roll
-rot90 scatter scatter_reduce select_scatter slice_scatter sort split std sub take
+rot90 scatter scatter_add scatter_reduce select_scatter slice_scatter sort split std sub take
 take_along_dim tensor_split tile topk trace unflatten unique unique_consecutive var vdot vsplit
 """.split()
 
@@ -393,6 +396,7 @@ METHODS: dict[str, Any] = {
     "random_": random_,
     "reshape_as": reshape_as,
     "scatter_": scatter_,
+    "scatter_add_": scatter_add_,
     "scatter_reduce_": scatter_reduce_,
     "sub_": sub_,
     "type_as": type_as,

@@ -193,9 +193,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     else:
         added = weights.detach()
         added = added if added.dtype is _core.float32 else added.to(_core.float64)
-    with called("bincount", "zeros"):
-        start = ops.zeros((length,), dtype=added.dtype)
-    return ops.index_add(start, 0, input.to(_core.int64), added)
+    with called("bincount", "index_backward"):
+        return ops.index_backward(added, [input.to(_core.int64)], (length,), [0])
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:

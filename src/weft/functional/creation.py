@@ -191,7 +191,7 @@ def arange(
         )
     whole = all(isinstance(number, int) for number in (first, last, distance))
     # Integers of any size divide exactly.
-    count = -((first - last) // distance) if whole else math.ceil((last - first) / distance)
+    count = int(-((first - last) // distance)) if whole else math.ceil((last - first) / distance)
     if dtype is None:
         dtype = _core.int64 if whole else _core.get_default_dtype()
     return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)

@@ -97,9 +97,8 @@ def fold(
     across = arange(kernel[1]).reshape(-1, 1) * gap[1] + arange(counts[1]) * step[1]
     places = down.reshape(kernel[0], 1, -1, 1) * width + across.reshape(1, kernel[1], 1, -1)
     flat = input.reshape(batch, channels, -1)
-    image = ops.index_add(
-        flat.new_zeros((batch, channels, height * width)), 2, places.reshape(-1), flat
-    )
+    size = (batch, channels, height * width)
+    image = ops.index_backward(flat, [places.reshape(-1)], size, [2])
     image = image.reshape(batch, channels, height, width)
     return image[:, :, edge[0] : height - edge[0], edge[1] : width - edge[1]]
 

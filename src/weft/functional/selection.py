@@ -104,7 +104,7 @@ def scatter(
     """
     source = value if src is _MISSING else src
     if reduce is None:
-        return ops.scatter(input, dim, index, source)
+        return ops.scatter(input, dim, index, _covered(source, index))
     if reduce not in ("add", "multiply"):
         raise _core.ArgumentError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}.")
     if not isinstance(source, Tensor):
@@ -115,8 +115,34 @@ def scatter(
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = _MISSING, **options: Any) -> Tensor:
     """Do what `scatter` does, in place."""
     if src is not _MISSING and not options:
-        return ops.scatter_(self, dim, index, src)
+        return ops.scatter_(self, dim, index, _covered(src, index))
     return self.copy_(scatter(self, dim, index, src, **options))
+
+
+def _covered(src: Any, index: Tensor) -> Any:
+    """Return the part of `src` that an index of the same rank covers; others are checked later."""
+    if not isinstance(src, Tensor) or src.shape == index.shape or src.ndim != index.ndim:
+        return src
+    for dim, size in enumerate(index.shape):
+        src = ops.slice(src, dim, 0, size)
+    return src
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Add elements at the places along a dimension that `index` names, in order.
+
+    Args:
+        input: the tensor that is added to (a copy of it).
+        dim: the dimension.
+        index: a place for each element.
+        src: the elements; those that `index` does not cover are left out.
+    """
+    return ops.scatter_add(input, dim, index, _covered(src, index))
+
+
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Do what `scatter_add` does, in place."""
+    return ops.scatter_add_(self, dim, index, _covered(src, index))
 
 
 def _as_places(input: Tensor, indices: Any) -> tuple[list[Tensor], list[int]]:
@@ -162,47 +188,54 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return ops.index_put_(self, places, values, dims, accumulate)
 
 
+def _put_slices(
+    name: str, input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Write at indices of one dimension; a tensor without any counts as a vector."""
+    if index.ndim > 1:
+        raise _core.ShapeError(
+            f"{name}(): index must have at most one dimension; index is {tuple(index.shape)}."
+        )
+    places = [index.reshape(-1)]
+    with called(name, "index_put"):
+        if input.ndim > 0:
+            return ops.index_put(input, places, values, [dim], accumulate)
+        return ops.index_put(input.reshape(1), places, values, [dim], accumulate).reshape(())
+
+
+def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    expected = list(input.shape) or [1]
+    expected[wrap_dim(name, dim, input.ndim)] = index.numel()
+    if list(source.shape or (1,)) != expected:
+        raise _core.ShapeError(
+            f"{name}(): source must have shape {tuple(expected)}; source is {tuple(source.shape)}, "
+            f"input is {tuple(input.shape)}, index has {index.numel()} elements."
+        )
+
+
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add slices of `source`, times `alpha`, at their indices of a dimension.
 
     Args:
         input: the tensor that is added to (a copy of it).
         dim: the dimension.
-        index: where each slice goes; they may repeat.
+        index: where each slice goes; they may repeat, and are added in order.
         source: the slices.
         alpha: a factor for them.
     """
-    return ops.index_add(input, dim, index, source if alpha == 1 else ops.mul(source, alpha))
+    _check_source("index_add", input, dim, index, source)
+    scaled = source if alpha == 1 else ops.mul(source, alpha)
+    return _put_slices("index_add", input, dim, index, scaled, True)
 
 
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Do what `index_add` does, in place."""
-    return ops.index_add_(self, dim, index, source if alpha == 1 else ops.mul(source, alpha))
-
-
-def _put_slices(name: str, input: Tensor, dim: int, index: Tensor, values: Tensor) -> Tensor:
-    """Write at indices of one dimension; a tensor without any counts as a vector."""
-    if index.ndim > 1:
-        raise _core.ShapeError(
-            f"{name}(): index must have at most one dimension; index is {tuple(index.shape)}."
-        )
-    with called(name, "index_put"):
-        if input.ndim > 0:
-            return ops.index_put(input, [index.reshape(-1)], values, [dim])
-        written = ops.index_put(input.reshape(1), [index.reshape(-1)], values, [dim])
-        return written.reshape(())
+    return self.copy_(index_add(self, dim, index, source, alpha=alpha))
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Replace slices of a dimension by those of `source`, in a copy."""
-    expected = list(input.shape) or [1]
-    expected[wrap_dim("index_copy", dim, input.ndim)] = index.numel()
-    if list(source.shape or (1,)) != expected:
-        raise _core.ShapeError(
-            f"index_copy(): source must have shape {tuple(expected)}; source is "
-            f"{tuple(source.shape)}, input is {tuple(input.shape)}, index has {index.numel()} "
-            f"elements."
-        )
+    _check_source("index_copy", input, dim, index, source)
     return _put_slices("index_copy", input, dim, index, source)
 
 
@@ -277,8 +310,9 @@ class ScatterReduce(Function):
         return result
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Share the gradient among the elements that made a result."""
+        (grad,) = grad_outputs
         input, index, src, result = ctx.saved_tensors
         dim = ctx.dim
         if ctx.reduce != "prod":
@@ -331,9 +365,7 @@ def scatter_reduce(
             f"scatter_reduce(): reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not "
             f"{reduce!r}."
         )
-    if index.ndim == src.ndim > 0:
-        for i, size in enumerate(index.shape):
-            src = src if src.shape[i] <= size else ops.slice(src, i, 0, size)
+    src = _covered(src, index)
     with called("scatter_reduce", "scatter"):
         if not include_self:
             input = ops.scatter(input, dim, index, _identity(reduce, input.dtype))

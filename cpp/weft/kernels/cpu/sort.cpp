@@ -74,15 +74,16 @@ void sort_items(Item* items, Item* scratch, int64_t count) {
 }
 
 // Calls order(item at a position, room for twice `length` items) for each row; it leaves the wanted
-// items in front. Keeps the first k positions.
+// items in front. Writes the first k.
 template <class T, class Item, class Order>
 void order_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                const Array& indices, Order order) {
+                const Array& chosen, const Array& indices, Order order) {
   // Scratch memory is taken here: threads must not allocate.
   const int64_t parts = std::min<int64_t>(rows * length > 16384 ? base::thread_count() : 1, rows);
   const Array scratch =
       Array::allocate({parts, 2, length, static_cast<int64_t>(sizeof(Item))}, DType::u8);
   const T* values = in.as<T>();
+  T* first = chosen.as<T>();
   auto* positions = indices.as<int64_t>();
   Item* memory = scratch.as<Item>();
   base::BlockingRegion region(rows * length > 4096);
@@ -95,6 +96,7 @@ void order_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool d
               items);
         for (int64_t i = 0; i < k; ++i) {
           positions[row * k + i] = static_cast<int64_t>(index_of(items[i]));
+          first[row * k + i] = row_values[index_of(items[i])];
         }
       }
     }
@@ -104,7 +106,7 @@ void order_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool d
 }  // namespace
 
 void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                 bool sorted, const Array& indices) {
+                 bool sorted, const Array& values, const Array& indices) {
   if (rows == 0 || length == 0 || k == 0) return;
   const bool few = k <= 128 && k < length / 8;
   const auto order = [=](auto item, auto* items) {
@@ -131,10 +133,10 @@ void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool 
     using T = std::remove_pointer_t<decltype(type)>;
     if constexpr (sizeof(T) < 8) {
       if (length <= std::numeric_limits<uint32_t>::max()) {
-        return order_rows<T, Narrow>(in, rows, length, k, descending, indices, order);
+        return order_rows<T, Narrow>(in, rows, length, k, descending, values, indices, order);
       }
     }
-    order_rows<T, Wide>(in, rows, length, k, descending, indices, order);
+    order_rows<T, Wide>(in, rows, length, k, descending, values, indices, order);
   });
 }
 
