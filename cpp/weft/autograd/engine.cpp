@@ -21,8 +21,11 @@ using graph::Meta;
 using graph::modes;
 using tensor::Array;
 
+namespace {
+
+// Sums a gradient over broadcast dimensions and casts it: the shape and dtype of the input.
 Value fit(Value gradient, const Meta& meta) {
-  if (gradient.sizes() != meta.sizes) {
+  if (gradient.sizes() != meta.sizes) [[unlikely]] {
     const int64_t extra = gradient.rank() - static_cast<int64_t>(meta.sizes.size());
     tensor::Dims dims;
     for (int64_t i = 0; i < gradient.rank(); ++i) {
@@ -34,8 +37,6 @@ Value fit(Value gradient, const Meta& meta) {
   if (gradient.dtype() != meta.dtype) gradient = ops::cast(gradient, meta.dtype);
   return gradient;
 }
-
-namespace {
 
 // Gradients that have arrived at a node, one per output.
 struct Arrived {
@@ -54,8 +55,8 @@ class Backward {
 
   std::vector<Value> run() {
     graph::ModesGuard guard;
-    modes.grad = request_.create_graph;
-    modes.save_hooks = nullptr;
+    modes_.grad = request_.create_graph;
+    modes_.save_hooks = nullptr;
     called_at_ = graph::current_position();
     find_wanted();
     for (size_t i = 0; i < request_.roots.size(); ++i) {
@@ -121,7 +122,7 @@ class Backward {
     Value& sum = arrived.gradients[output];
     if (!sum) {
       sum = std::move(gradient);
-    } else if (!modes.grad && !modes.tracer && (arrived.owned & bit_of(output))) {
+    } else if (!modes_.grad && !modes_.tracer && (arrived.owned & bit_of(output))) {
       add_into(sum.array(), gradient.array());
     } else {
       sum = ops::add(sum, gradient);
@@ -188,20 +189,24 @@ class Backward {
     }
   }
 
+  void capture(const Arrived& arrived) {
+    const auto [first, last] = captures_.equal_range(arrived.node.get());
+    for (auto found = first; found != last; ++found) {
+      const uint32_t output = request_.inputs[found->second]->output;
+      results_[found->second] = arrived.gradients[arrived.node->is_leaf() ? 0 : output];
+    }
+  }
+
   void visit(Arrived& arrived) {
     Node& node = *arrived.node;
     if (node.extras) run_hooks(node, arrived.gradients);
-    const auto [first, last] = captures_.equal_range(&node);
-    for (auto capture = first; capture != last; ++capture) {
-      const uint32_t output = request_.inputs[capture->second]->output;
-      results_[capture->second] = arrived.gradients[node.is_leaf() ? 0 : output];
-    }
+    if (!captures_.empty()) capture(arrived);
     if (node.is_leaf()) {
       if (request_.accumulate) accumulate(node, arrived.gradients[0], request_.create_graph);
       return;
     }
     if (!request_.inputs.empty() && !leads_on_.contains(&node)) return;
-    modes.position = node.position;
+    modes_.position = node.position;
     Values gradients = run_rule(node, arrived.gradients);
     arrived.gradients.clear();
     for (size_t i = 0; i < node.edges.size(); ++i) {
@@ -210,12 +215,13 @@ class Backward {
         send(edge.node, edge.output, fit(std::move(gradients[i]), node.input_meta(i)));
       }
     }
-    modes.position = called_at_;
+    modes_.position = called_at_;
     if (!request_.retain_graph) node.release_saved(called_at_);
   }
 
   const Request& request_;
-  base::PointerMap elsewhere_;  // slots of nodes that another backward visits too
+  graph::Modes& modes_ = graph::modes;  // looked up once: they are of this thread
+  base::PointerMap elsewhere_;          // slots of nodes that another backward visits too
   std::vector<std::unique_ptr<Arrived>> arrived_;
   std::vector<uint32_t> free_;
   std::vector<std::pair<uint64_t, Node*>> queue_;  // a heap: the youngest node is next

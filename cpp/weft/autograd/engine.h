@@ -24,7 +24,4 @@ struct Request {
 // Returns the gradients of `inputs` (empty Values for unreachable ones).
 std::vector<Value> run_backward(const Request& request);
 
-// Sums a gradient over broadcast dimensions and casts it: the shape and dtype of the input.
-Value fit(Value gradient, const graph::Meta& meta);
-
 }  // namespace weft::autograd

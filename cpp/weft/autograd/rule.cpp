@@ -74,10 +74,10 @@ bool was_packed(const Node& node) {
 
 Values run_rule(Node& node, const Values& gradients) {
   if (!node.op) return node.extras->custom->backward(node, gradients);
-  const GradientPlan* plan = graph::find_plan(node);
-  if (plan && plan->fused && !modes.grad && !modes.tracer && !was_packed(node)) {
+  const GradientPlan& plan = *node.plan;
+  if (plan.fused && !modes.grad && !modes.tracer && !was_packed(node)) {
     refuse_second_backward(node);
-    return run_fused(node, *plan, gradients);
+    return run_fused(node, plan, gradients);
   }
   const Unpacked saved = unpack(node);
   graph::Gradient g(node, gradients, saved.inputs, saved.outputs);

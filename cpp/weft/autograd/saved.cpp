@@ -26,7 +26,7 @@ void refuse_second_backward(const Node& node) {
              "or compute the result again, or detach() what the two have in common.");
 }
 
-[[noreturn]] static void refuse_changed(const Node& node, const graph::Saved& saved) {
+void refuse_changed(const Node& node, const graph::Saved& saved) {
   const tensor::Storage& storage = *saved.value.array().storage;
   const auto* writer = static_cast<const graph::Op*>(storage.written_by);
   base::fail(ErrorKind::gradient,
@@ -37,12 +37,6 @@ void refuse_second_backward(const Node& node) {
              writer ? writer->name + "_" : "an in-place write", " at ",
              graph::position_text(storage.written_at), " changed (now version ", storage.version,
              "). Change a clone() of it, or do it after backward.");
-}
-
-void refuse_if_changed(const Node& node, const graph::Saved& saved) {
-  const tensor::Storage* storage = saved.value.array().storage.get();
-  if (storage && storage->version != saved.version) [[unlikely]]
-    refuse_changed(node, saved);
 }
 
 // Calls the user's unpack hook, which may do anything, even run and free this very graph: what it

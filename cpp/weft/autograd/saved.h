@@ -14,7 +14,12 @@ std::string place(const graph::Node& node);
 void refuse_second_backward(const graph::Node& node);
 
 // Raises if a saved tensor that is still here was written since.
-void refuse_if_changed(const graph::Node& node, const graph::Saved& saved);
+[[noreturn]] void refuse_changed(const graph::Node& node, const graph::Saved& saved);
+inline void refuse_if_changed(const graph::Node& node, const graph::Saved& saved) {
+  const tensor::Storage* storage = saved.value.array().storage.get();
+  if (storage && storage->version != saved.version) [[unlikely]]
+    refuse_changed(node, saved);
+}
 
 // The node's saved tensor of that number, as it was; raises if it was changed or freed since.
 graph::Value restore(graph::Node& node, size_t number);

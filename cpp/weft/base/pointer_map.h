@@ -13,6 +13,7 @@ class PointerMap {
   static constexpr uint32_t missing = UINT32_MAX;
 
   uint32_t find(const void* key) const {
+    if (count_ == 0) return missing;
     for (size_t i = start(key);; i = (i + 1) & mask_) {
       if (slots_[i].key == key) return slots_[i].value;
       if (!slots_[i].key) return missing;
@@ -53,7 +54,7 @@ class PointerMap {
   }
 
   void grow() {
-    std::vector<Slot> old(2 * slots_.size());
+    std::vector<Slot> old(slots_.empty() ? 16 : 2 * slots_.size());
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     count_ = 0;
@@ -62,8 +63,8 @@ class PointerMap {
     }
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
-  size_t mask_ = 15;
+  std::vector<Slot> slots_;
+  size_t mask_ = 0;
   size_t count_ = 0;
 };
 

@@ -102,10 +102,15 @@ PyObject* node_op(PyObject* self, void*) {
   if (!node.op) Py_RETURN_NONE;
   return PyUnicode_FromString(node.op->name.c_str());
 }
+// Nothing while they are being freed, which may run a user's code.
+std::span<const graph::Saved> saved_of(const Node& node) {
+  if (node.released) return {};
+  return node.saved;
+}
 PyObject* node_saved(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Values values;
-    for (const graph::Saved& saved : node_of(self).saved) {
+    for (const graph::Saved& saved : saved_of(node_of(self))) {
       if (!saved.packed)
         values.push_back(saved.is_output ? Value(saved.value.array()) : saved.value);
     }
@@ -114,7 +119,7 @@ PyObject* node_saved(PyObject* self, void*) {
 }
 PyObject* node_saved_bytes(PyObject* self, void*) {
   int64_t bytes = 0;
-  for (const graph::Saved& saved : node_of(self).saved) {
+  for (const graph::Saved& saved : saved_of(node_of(self))) {
     if (!saved.packed) bytes += saved.value.count() * tensor::item_size(saved.value.dtype());
   }
   return PyLong_FromLongLong(bytes);

@@ -53,9 +53,11 @@ struct Recent {
 };
 Recent recent[64];
 
+// The position, or 0 for code of our own.
 graph::Position intern(PyCodeObject* code, int offset) {
   Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset) & 63];
   if (slot.code == code && slot.offset == offset) return slot.position;
+  if (is_own(code)) return 0;
   auto [found, is_new] = known.try_emplace(Key{code, offset}, graph::Position(entries.size()));
   if (is_new) {
     Py_INCREF(code);
@@ -72,10 +74,9 @@ graph::Position capture() {
   graph::Position position = 0;
   while (frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    const bool own = is_own(code);
-    if (!own) position = intern(code, PyFrame_GetLasti(frame));
+    position = intern(code, PyFrame_GetLasti(frame));
     Py_DECREF(code);
-    if (!own) break;
+    if (position) break;
     PyFrameObject* back = PyFrame_GetBack(frame);
     Py_DECREF(frame);
     frame = back;

@@ -103,9 +103,19 @@ bool run_small(int formula, Lane lane, const Call& call, const Array& out) {
   return true;
 }
 
+// A Program's map form, and which of its inputs and constants it reads.
+struct CompiledMap {
+  kernels::MapProgram map;
+  std::vector<int> inputs;  // slots of the Program, below input_count + constants
+  // For small operands: each step's loop, and the output whose memory takes its result, or -1.
+  std::vector<kernels::BlockFunction> blocks;
+  std::vector<int> targets;
+};
+
 // The same for a whole Program: each step's result is a tile, or the output's own memory.
-bool run_small(const kernels::MapProgram& map, std::span<const Array* const> inputs,
+bool run_small(const CompiledMap& compiled, std::span<const Array* const> inputs,
                std::span<const Array* const> outputs) {
+  const kernels::MapProgram& map = compiled.map;
   for (const Array* out : outputs) {
     if (!is_small(*out, map.lane)) return false;
   }
@@ -119,22 +129,15 @@ bool run_small(const kernels::MapProgram& map, std::span<const Array* const> inp
     slots[next] = tiles.operand(*input, *outputs[0]);
     if (!slots[next++]) return false;
   }
-  const size_t first_step = next;
-  for (size_t i = 0; i < map.steps.size(); ++i) {
-    void* target = nullptr;
-    for (size_t k = 0; k < outputs.size() && !target; ++k) {
-      if (map.outputs[k] == first_step + i) target = outputs[k]->data();
-    }
-    if (!target) target = tiles.take();
-    if (!target) return false;
-    slots[next++] = target;
-  }
   for (size_t i = 0; i < map.steps.size(); ++i) {
     const kernels::MapStep& step = map.steps[i];
+    const int target = compiled.targets[i];
+    void* result = target >= 0 ? outputs[target]->data() : tiles.take();
+    if (!result) return false;
     const void* pointers[4];
     for (int k = 0; k < step.input_count; ++k) pointers[k] = slots[step.inputs[k]];
-    kernels::block_function(step.formula, map.lane)(const_cast<void*>(slots[first_step + i]),
-                                                    pointers, count);
+    compiled.blocks[i](result, pointers, count);
+    slots[next++] = result;
   }
   const int64_t bytes = count * tensor::lane_size(map.lane);
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -155,12 +158,6 @@ void run_formula(Call& call) {
   }
   kernels::run_formula(call.op.formula, lane, inputs, out);
 }
-
-// A Program's map form, and which of its inputs and constants it reads.
-struct CompiledMap {
-  kernels::MapProgram map;
-  std::vector<int> inputs;  // slots of the Program, below input_count + constants
-};
 
 std::shared_ptr<const CompiledMap> compile(const Program& program) {
   auto result = std::make_shared<CompiledMap>();
@@ -191,6 +188,14 @@ std::shared_ptr<const CompiledMap> compile(const Program& program) {
   }
   for (int slot : program.outputs)
     result->map.outputs.push_back(static_cast<uint8_t>(renamed[slot]));
+  for (size_t i = 0; i < result->map.steps.size(); ++i) {
+    const kernels::MapStep& step = result->map.steps[i];
+    const auto& outputs = result->map.outputs;
+    const auto found = std::find(outputs.begin(), outputs.end(), result->inputs.size() + i);
+    result->targets.push_back(found == outputs.end() ? -1
+                                                     : static_cast<int>(found - outputs.begin()));
+    result->blocks.push_back(kernels::block_function(step.formula, result->map.lane));
+  }
   return result;
 }
 
@@ -221,7 +226,7 @@ class Eager : public graph::Executor {
                              ? inputs[slot]
                              : &program.constants[slot - program.input_count].array());
     }
-    if (run_small(compiled.map, operands, outputs)) return;
+    if (run_small(compiled, operands, outputs)) return;
     const tensor::Dims& sizes = outputs[0]->sizes;
     base::SmallVector<Array, 6> expanded, results;
     for (const Array* array : operands) {

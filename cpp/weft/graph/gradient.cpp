@@ -55,13 +55,9 @@ Gradient::Gradient(const Node& node, const Values& gradients, const Values& inpu
       gradients_(gradients),
       inputs_(inputs),
       outputs_(outputs),
-      needs_(0),
-      defined_(0) {
-  for (size_t i = 0; i < node.input_count; ++i) {
-    metas_.push_back(node.input_meta(i));
-    if (node.edges[i].node) needs_ |= bit_of(i);
-    if (node.defined_inputs & bit_of(i)) defined_ |= bit_of(i);
-  }
+      needs_(node.plan->needs),
+      defined_(node.plan->defined) {
+  for (size_t i = 0; i < node.input_count; ++i) metas_.push_back(node.input_meta(i));
   for (const Meta& meta : node.outputs) output_metas_.push_back(meta);
 }
 
@@ -154,16 +150,6 @@ const GradientPlan& plan_gradient(const Op& op, const Attributes& attributes,
   GradientPlan plan = make_plan(op, attributes, inputs, outputs, needs, defined);
   op.plans.push_back(std::move(plan));
   return op.plans.back();
-}
-
-const GradientPlan* find_plan(const Node& node) {
-  for (const GradientPlan& plan : node.op->plans) {
-    if (plan.needs == node.needs && plan.defined == node.defined_inputs &&
-        plan.dtype == node.outputs[0].dtype) {
-      return &plan;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace weft::graph

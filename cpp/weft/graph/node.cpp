@@ -40,11 +40,11 @@ void Node::destroy(Node* node) noexcept {
 
 void Node::release_saved(Position at) {
   if (extras && extras->custom) extras->custom->release();
-  if (saved.empty()) return;
-  // Freeing may run a user's code, which must not see half of it.
-  const auto freed = std::move(saved);
+  if (saved.empty() || released) return;
+  // Freeing may run a user's code; whoever looks at the node from there sees that it is released.
   released = true;
   released_at = at;
+  saved.clear();
 }
 
 std::string Node::name() const {

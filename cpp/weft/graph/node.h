@@ -12,6 +12,7 @@
 
 namespace weft::graph {
 
+struct GradientPlan;
 struct Op;
 struct TensorData;
 
@@ -100,9 +101,8 @@ class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
   uint64_t sequence;         // creation number: a topological order
   Position position;
   uint32_t input_count = 0;
-  uint32_t needs = 0;           // bit i: input i needs a gradient
-  uint32_t defined_inputs = 0;  // bit i: input i was given
-  bool released = false;        // saved tensors were freed by a backward
+  const GradientPlan* plan = nullptr;  // of an op: how its gradient runs
+  bool released = false;               // saved tensors were freed by a backward
   Position released_at = 0;
   std::unique_ptr<NodeExtras> extras;
   const void* visited_by = nullptr;  // the backward that has gradients for this node now
@@ -120,8 +120,5 @@ class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
   static int64_t live();  // number of nodes alive
   static uint64_t next_sequence();
 };
-
-struct GradientPlan;
-const GradientPlan* find_plan(const Node& node);
 
 }  // namespace weft::graph

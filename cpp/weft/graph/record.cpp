@@ -23,12 +23,14 @@ void save(Node& node, const Value& value, bool is_output, size_t index, uint32_t
                node.op ? node.op->name : node.name(), " at ", position_text(node.position),
                " reads it); make a clone() of it first");
   }
-  Saved saved{value, version, is_output, static_cast<uint16_t>(index), nullptr};
-  if (modes.save_hooks && !value->is_number) {
-    saved.packed = modes.save_hooks->pack(value);
-    saved.value = Value();
-  }
-  node.saved.push_back(std::move(saved));
+  std::unique_ptr<PackedTensor> packed;
+  if (modes.save_hooks && !value->is_number) packed = modes.save_hooks->pack(value);
+  Saved& saved = node.saved.emplace_back();
+  if (!packed) saved.value = value;
+  saved.version = version;
+  saved.is_output = is_output;
+  saved.index = static_cast<uint16_t>(index);
+  saved.packed = std::move(packed);
 }
 
 namespace {
@@ -162,16 +164,15 @@ void add_edges(Node& node, std::span<const Value> inputs) {
   node.input_count = static_cast<uint32_t>(inputs.size());
   node.edges.reserve(inputs.size());
   for (const Value& input : inputs) {
-    if (input && input->requires_grad) {
-      node.edges.push_back({input->producer, input->output});
-    } else {
-      node.edges.push_back({});
-    }
+    Edge& edge = node.edges.emplace_back();
+    if (!input || !input->requires_grad) continue;
+    edge.node = input->producer;
+    edge.output = input->output;
   }
 }
 
 void add_metas(Node& node, std::span<const Value> inputs, std::span<const Value> outputs) {
-  for (const Value& output : outputs) node.outputs.push_back({output.sizes(), output.dtype()});
+  for (const Value& output : outputs) node.outputs.emplace_back(output.sizes(), output.dtype());
   bool uniform = !outputs.empty();
   // Element-wise rules ask only for the shapes of inputs that need a gradient.
   const bool pointwise = node.op && node.op->pointwise() && !modes.save_hooks;
@@ -200,11 +201,10 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
       plan_gradient(op, attributes, inputs, outputs, need.needs, need.defined);
   base::Ref<Node> node(new Node(&op, current_position()));
   node->attributes = attributes;
-  node->needs = need.needs;
-  node->defined_inputs = need.defined;
+  node->plan = &plan;
   add_edges(*node, inputs);
   if (uniform) {
-    node->outputs.push_back({outputs[0].sizes(), outputs[0].dtype()});
+    node->outputs.emplace_back(outputs[0].sizes(), outputs[0].dtype());
   } else {
     add_metas(*node, inputs, outputs);
   }

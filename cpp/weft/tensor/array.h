@@ -19,6 +19,12 @@ struct Array {
   int64_t offset = 0;  // in elements
   DType dtype = DType::f32;
 
+  // Not an aggregate: g++ clears one before filling it, which costs as much as a small op.
+  Array() = default;
+  Array(base::Ref<Storage> storage, const Dims& sizes, const Dims& strides, int64_t offset,
+        DType dtype)
+      : storage(std::move(storage)), sizes(sizes), strides(strides), offset(offset), dtype(dtype) {}
+
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t count() const { return count_of(sizes); }
   char* data() const { return storage->data() + offset * item_size(dtype); }
@@ -42,8 +48,8 @@ struct Array {
   std::pair<int64_t, int64_t> extent() const;
 
   // The same memory seen with other sizes and strides.
-  Array view(Dims new_sizes, Dims new_strides, int64_t new_offset) const {
-    return {storage, std::move(new_sizes), std::move(new_strides), new_offset, dtype};
+  Array view(const Dims& new_sizes, const Dims& new_strides, int64_t new_offset) const {
+    return {storage, new_sizes, new_strides, new_offset, dtype};
   }
   // Stretches to `target` with strides of 0; the shapes must broadcast.
   Array expand(std::span<const int64_t> target) const;

@@ -98,7 +98,8 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, with the hooks around it if there are any."""
         if self._hooks is None:
-            return self.forward(*args, **kwargs)
+            # Passing on an empty dict costs as much as a small layer.
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         return call_with_hooks(self, self._hooks, args, kwargs)
 
     # ---- attributes ----------------------------------------------------------------------------

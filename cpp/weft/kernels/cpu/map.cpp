@@ -423,12 +423,22 @@ class Application {
 // --- copies
 // ---------------------------------------------------------------------------------------
 
+// Fills one block and copies it: memcpy uses the widest stores that the processor has.
+template <class T>
+void fill_row(T* to, T value, int64_t count) {
+  constexpr int64_t block = 4096 / sizeof(T);
+  std::fill_n(to, std::min(count, block), value);
+  for (int64_t at = block; at < count; at += block) {
+    std::memcpy(to + at, to, std::min(block, count - at) * sizeof(T));
+  }
+}
+
 template <class T>
 void copy_rows(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
     std::memmove(to, from, count * sizeof(T));
   } else if (from_stride == 0 && to_stride == 1) {
-    std::fill_n(to, count, *from);
+    fill_row(to, *from, count);
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
   }
