@@ -184,8 +184,10 @@ from weft.functional.linear_algebra import tensordot as tensordot
 from weft.functional.shaping import tile as tile
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
-from weft.functional.creation import tril_indices as tril_indices
-from weft.functional.creation import triu_indices as triu_indices
+from weft.functional.shaping import tril as tril
+from weft.functional.shaping import tril_indices as tril_indices
+from weft.functional.shaping import triu as triu
+from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
 from weft.functional.shaping import unflatten as unflatten
 from weft.functional.counting import unique as unique
@@ -720,7 +722,6 @@ __all__ = [
     "rms_norm",
     "rms_norm_",
     "roll",
-    "roll_",
     "rot90",
     "round",
     "round_",
@@ -820,10 +821,8 @@ __all__ = [
     "trace",
     "transpose",
     "tril",
-    "tril_",
     "tril_indices",
     "triu",
-    "triu_",
     "triu_indices",
     "true_divide",
     "trunc",
@@ -2295,8 +2294,6 @@ def rms_norm_(
     eps: _float | None = None,
 ) -> Tensor:
     """Write the result of rms_norm over input and return it."""
-def roll_(input: Tensor, shift: _int, dim: _int) -> Tensor:
-    """Write the result of roll over input and return it."""
 def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
     """Rounds each element to a number of decimals, halves to the even neighbour."""
 def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
@@ -2497,14 +2494,6 @@ def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Numb
     """Write the result of threshold over input and return it."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
-def tril(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the lower triangle of each matrix; the rest is zero."""
-def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of tril over input and return it."""
-def triu(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the upper triangle of each matrix; the rest is zero."""
-def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of triu over input and return it."""
 def trunc(input: Tensor) -> Tensor:
     """Rounds each element toward zero."""
 def trunc_(input: Tensor) -> Tensor:

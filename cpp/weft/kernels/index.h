@@ -53,9 +53,4 @@ void take(const Array& in, const Places& places, const Array& out);
 // Writes values[o, c, i] (contiguous, or one element for all) to each place of `out`.
 void put(const Array& values, const Places& places, const Array& out, Combine combine);
 
-// Number of true elements of a contiguous mask.
-int64_t count_true(const Array& mask);
-// Their positions, in order, as flat indices; there is room for exactly as many as there are.
-void true_positions(const Array& mask, std::span<int64_t> positions);
-
 }  // namespace weft::kernels

@@ -23,8 +23,6 @@ void random_uniform(RandomStream stream, const Array& out, double low, double hi
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation);
 // low + (0..range-1), of any dtype; a range of 0 means 2**64.
 void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_t range);
-// 1 with probability p[i] (contiguous float64, or one element for all), otherwise 0; of any dtype.
-void random_bernoulli(RandomStream stream, const Array& p, const Array& out);
 // 0..n-1 in random order, as int64.
 void random_permutation(RandomStream stream, const Array& out);
 

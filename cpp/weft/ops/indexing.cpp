@@ -397,20 +397,21 @@ OP(nonzero) {
   .run = by_value([](Call& call) {
     const Dims& sizes = call.in(0).sizes;
     const Array mask = call.contiguous(0, DType::boolean);
-    const Array positions = Array::allocate({kernels::count_true(mask)}, DType::i64);
-    kernels::true_positions(mask, {positions.as<int64_t>(), static_cast<size_t>(positions.count())});
-    const int64_t rank = call.in(0).rank(), count = positions.count();
-    if (rank == 1) {
-      call.outputs.push_back(positions.view({count, 1}, {1, 1}, 0));
-      return;
+    const auto* values = mask.as<uint8_t>();
+    const int64_t rank = mask.rank(), count = std::count(values, values + mask.count(), 1);
+    const Array positions = Array::allocate({count, 1}, DType::i64);
+    auto* position = positions.as<int64_t>();
+    // Without a branch: whether an element is true cannot be predicted.
+    for (int64_t found = 0, i = 0; found < count; ++i) {
+      position[found] = i;
+      found += values[i];
     }
-    call.outputs.push_back(Array::allocate({count, rank}, DType::i64));
+    call.outputs.push_back(rank == 1 ? positions : Array::allocate({count, rank}, DType::i64));
+    if (rank == 1) return;
     auto* out = call.out().as<int64_t>();
     for (int64_t i = 0; i < count; ++i, out += rank) {
-      int64_t rest = positions.as<int64_t>()[i];
-      for (int64_t dim = rank - 1; dim >= 0; --dim) {
+      for (int64_t dim = rank - 1, rest = position[i]; dim >= 0; rest /= sizes[dim--]) {
         out[dim] = rest % sizes[dim];
-        rest /= sizes[dim];
       }
     }
   }),

@@ -136,17 +136,20 @@ OP(bernoulli) {
     call.add_output(call.in(0).sizes, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
-    Array p;
-    if (call.has("p")) {
-      p = Array::allocate({}, DType::f64);
-      *p.as<double>() = call.real("p");
-    } else {
-      p = call.contiguous(0, DType::f64);
-      const auto* values = p.as<double>();
-      for (int64_t i = 0; i < p.count(); ++i)
-        require_probability(call, values[i], "each element of input");
+    const Array& out = call.out();
+    const Array drawn = Array::allocate(out.sizes, DType::f64);
+    const Array result = Array::allocate(out.sizes, DType::boolean);
+    kernels::random_uniform(stream_of(call), drawn, 0, 1);
+    const Array given = call.has("p") ? Array() : call.contiguous(0, DType::f64);
+    const double same = call.has("p") ? call.real("p") : 0;
+    const double *each = call.has("p") ? nullptr : given.as<double>(), *unit = drawn.as<double>();
+    auto* flags = result.as<bool>();
+    for (int64_t i = 0; i < out.count(); ++i) {
+      const double p = each ? each[i] : same;
+      require_probability(call, p, "each element of input");
+      flags[i] = unit[i] < p;
     }
-    kernels::random_bernoulli(stream_of(call), p, call.out());
+    kernels::copy(result, out);
   }),
   .gradient = no_gradient(is_random),
 };

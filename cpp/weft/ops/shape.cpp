@@ -1,6 +1,5 @@
 // Views and reshapes, and what undoes them: scatters and copies.
 #include <algorithm>
-#include <cstring>
 
 #include "ops.h"
 #include "weft/kernels/index.h"
@@ -545,37 +544,6 @@ OP(flip) {
   .gradient = [](Gradient& g) -> Values { return {flip(g.grad(), g.integers("dims"))}; },
 };
 
-OP(roll) {
-  .signature = "roll(input: Tensor, shift: int, dim: int) -> Tensor",
-  .doc =
-      "Returns a copy with indices of a dimension moved by shift; what leaves at one end comes back "
-      "at the other.",
-  .shape = [](Call& call) {
-    call.require(call.in(0).rank() > 0, ErrorKind::index, "a 0-d tensor cannot be rolled");
-    call.dim("dim", call.in(0).rank());
-    call.add_output(call.in(0).sizes, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    if (call.out().count() == 0) return;
-    const int64_t dim = call.dim("dim", call.out().rank()), size = call.out().sizes[dim];
-    const int64_t shift = (call.integer("shift") % size + size) % size;
-    const auto move = [&](int64_t from, int64_t to, int64_t length) {
-      Array source = call.in(0), target = call.out();
-      source.offset += from * source.strides[dim];
-      target.offset += to * target.strides[dim];
-      source.sizes[dim] = target.sizes[dim] = length;
-      kernels::copy(source, target);
-    };
-    move(0, shift, size - shift);
-    move(size - shift, 0, shift);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    // Negation of the smallest integer would overflow; its complement rolls back all the same.
-    const auto shift = static_cast<uint64_t>(g.integer("shift"));
-    return {roll(g.grad(), static_cast<int64_t>(-shift), g.integer("dim"))};
-  },
-};
-
 // --- padding -------------------------------------------------------------------------------------
 
 OP(constant_pad) {
@@ -625,54 +593,6 @@ OP(constant_pad) {
     for (int64_t& number : pad) number = -number;
     return {constant_pad(g.grad(), pad, int64_t{0})};
   },
-};
-
-// --- triangles and diagonals ---------------------------------------------------------------------
-
-namespace {
-
-void triangle_shape(Call& call) {
-  call.require(call.in(0).rank() >= 2, ErrorKind::shape,
-               "input must have at least 2 dimensions, it has shape ", call.in(0).sizes);
-  call.add_output(call.in(0).sizes, call.in(0).dtype);
-}
-
-// Copies, then clears what lies above (or below) the diagonal.
-template <bool lower>
-void triangle_kernel(Call& call) {
-  const Array& out = call.out();
-  kernels::copy(call.in(0), out);
-  if (out.count() == 0) return;
-  const int64_t item = item_size(out.dtype), rows = out.sizes[out.rank() - 2];
-  const int64_t columns = out.sizes.back(), all_rows = out.count() / columns;
-  // Diagonals outside of the matrix are as good as those just outside.
-  const int64_t diagonal = std::clamp<int64_t>(call.integer("diagonal"), -rows, columns);
-  char* data = out.data();
-  for (int64_t row = 0; row < all_rows; ++row) {
-    // The first column right of the diagonal, or the diagonal itself.
-    const int64_t edge = std::clamp<int64_t>(row % rows + diagonal + (lower ? 1 : 0), 0, columns);
-    char* start = data + row * columns * item;
-    if (lower) std::memset(start + edge * item, 0, (columns - edge) * item);
-    if (!lower) std::memset(start, 0, edge * item);
-  }
-}
-
-}  // namespace
-
-OP(tril) {
-  .signature = "tril(input: Tensor, diagonal: int = 0) -> Tensor",
-  .doc = "Returns the lower triangle of each matrix; the rest is zero.",
-  .shape = triangle_shape,
-  .run = kernel(triangle_kernel<true>),
-  .gradient = [](Gradient& g) -> Values { return {tril(g.grad(), g.integer("diagonal"))}; },
-};
-
-OP(triu) {
-  .signature = "triu(input: Tensor, diagonal: int = 0) -> Tensor",
-  .doc = "Returns the upper triangle of each matrix; the rest is zero.",
-  .shape = triangle_shape,
-  .run = kernel(triangle_kernel<false>),
-  .gradient = [](Gradient& g) -> Values { return {triu(g.grad(), g.integer("diagonal"))}; },
 };
 
 }  // namespace weft::ops

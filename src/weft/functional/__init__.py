@@ -60,8 +60,6 @@ from weft.functional.creation import (
     randn_like,
     randperm,
     scalar_tensor,
-    tril_indices,
-    triu_indices,
     zeros,
     zeros_like,
 )
@@ -185,6 +183,12 @@ from weft.functional.shaping import (
     select_scatter,
     slice_scatter,
     tile,
+    tril,
+    tril_,
+    tril_indices,
+    triu,
+    triu_,
+    triu_indices,
     type_as,
     unflatten,
     view_as,
@@ -348,7 +352,9 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     tile,
     topk,
     trace,
+    tril,
     tril_indices,
+    triu,
     triu_indices,
     unflatten,
     unique,
@@ -377,7 +383,8 @@ equal flatten fliplr flipud float_power glu histc hsplit index_add index_copy in
 index_put inner isreal kron kthvalue masked_scatter masked_select max median min mode movedim
 msort nanmean narrow nonzero norm pad positive quantile ravel repeat repeat_interleave roll
 rot90 scatter scatter_add scatter_reduce select_scatter slice_scatter sort split std sub take
-take_along_dim tensor_split tile topk trace unflatten unique unique_consecutive var vdot vsplit
+take_along_dim tensor_split tile topk trace tril triu unflatten unique unique_consecutive
+var vdot vsplit
 """.split()
 
 METHODS: dict[str, Any] = {
@@ -399,6 +406,8 @@ METHODS: dict[str, Any] = {
     "scatter_add_": scatter_add_,
     "scatter_reduce_": scatter_reduce_,
     "sub_": sub_,
+    "tril_": tril_,
+    "triu_": triu_,
     "type_as": type_as,
     "view_as": view_as,
     "where": where_method,

@@ -261,45 +261,6 @@ def eye(
     return _finished(made, device, requires_grad)
 
 
-def _triangle_places(
-    name: str, triangle: Any, sizes: tuple[int, int], offset: int, dtype: Any
-) -> Tensor:
-    with called(name, "ones"):
-        inside = ops.ones(sizes, dtype=_core.bool)
-    places = ops.transpose(ops.nonzero(triangle(inside, offset)), 0, 1)
-    return ops.contiguous(places.to(dtype or _core.int64))
-
-
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    **ignored: Any,
-) -> Tensor:
-    """Return the row and column indices of the lower triangle of a matrix."""
-    _check("tril_indices", ignored)
-    made = _triangle_places("tril_indices", ops.tril, (row, col), offset, dtype)
-    return _finished(made, device, requires_grad=False)
-
-
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    **ignored: Any,
-) -> Tensor:
-    """Return the row and column indices of the upper triangle of a matrix."""
-    _check("triu_indices", ignored)
-    made = _triangle_places("triu_indices", ops.triu, (row, col), offset, dtype)
-    return _finished(made, device, requires_grad=False)
-
-
 def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any
 ) -> Tensor:

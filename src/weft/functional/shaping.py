@@ -8,6 +8,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._tensor import device as device_type
 from weft.functional.checks import as_list, called, numbers, wrap_dim, wrap_dims
 from weft.functional.creation import arange
 
@@ -203,7 +204,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """
     distances, places = as_list(shifts), as_list(dims)
     if not places and len(distances) == 1:
-        return ops.reshape(ops.roll(ops.reshape(input, -1), distances[0], 0), input.shape)
+        return ops.reshape(rolled(ops.reshape(input, -1), distances[0], 0), input.shape)
     if not distances or len(distances) != len(places):
         raise _core.ShapeError(
             f"roll(): shifts and dims must have the same length; they are {distances} and {places}."
@@ -212,8 +213,74 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         wrap_dims("roll", places, 0)
         return ops.clone(input)
     for shift, dim in zip(distances, places, strict=True):
-        input = ops.roll(input, shift, dim)
+        input = rolled(input, shift, wrap_dim("roll", dim, input.ndim))
     return input
+
+
+def rolled(input: Tensor, shift: int, dim: int) -> Tensor:
+    """Roll one dimension, for several functions."""
+    size = input.shape[dim]
+    shift %= size or 1
+    return ops.cat(
+        [ops.slice(input, dim, size - shift), ops.slice(input, dim, 0, size - shift)], dim
+    )
+
+
+def _outside(name: str, input: Tensor, diagonal: int, compare: Any) -> Tensor:
+    """Return a mask of the elements on one side of a diagonal."""
+    if input.ndim < 2:
+        raise _core.ShapeError(
+            f"{name}(input): input must have at least 2 dimensions; input is {tuple(input.shape)}."
+        )
+    rows, columns = input.shape[-2:]
+    # Diagonals far outside are as good as those just outside.
+    diagonal = max(-rows - 1, min(diagonal, columns + 1))
+    return compare(arange(columns), arange(diagonal, rows + diagonal).unsqueeze(1))
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the lower triangle of each matrix; the rest is zero."""
+    return ops.masked_fill(input, _outside("tril", input, diagonal, ops.gt), 0)
+
+
+def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """Do what `tril` does, in place."""
+    return ops.masked_fill_(self, _outside("tril_", self, diagonal, ops.gt), 0)
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Return the upper triangle of each matrix; the rest is zero."""
+    return ops.masked_fill(input, _outside("triu", input, diagonal, ops.lt), 0)
+
+
+def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
+    """Do what `triu` does, in place."""
+    return ops.masked_fill_(self, _outside("triu_", self, diagonal, ops.lt), 0)
+
+
+def _triangle_places(
+    name: str, triangle: Any, sizes: tuple[int, int], offset: int, dtype: Any
+) -> Tensor:
+    with called(name, "ones"):
+        inside = triangle(ops.ones(sizes, dtype=_core.bool), offset)
+    places = ops.transpose(ops.nonzero(inside), 0, 1)
+    return ops.contiguous(places.to(dtype or _core.int64))
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Return the row and column indices of the lower triangle of a matrix."""
+    device_type("cpu" if device is None else device)
+    return _triangle_places("tril_indices", tril, (row, col), offset, dtype)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Return the row and column indices of the upper triangle of a matrix."""
+    device_type("cpu" if device is None else device)
+    return _triangle_places("triu_indices", triu, (row, col), offset, dtype)
 
 
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:

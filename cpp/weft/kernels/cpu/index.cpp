@@ -217,7 +217,7 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
     put(widened(values), places, wide, combine);
     return copy(wide, out);
   }
-  const bool single = values.count() == 1;
+  const int64_t step = values.count() == 1 ? 0 : 1;
   const int64_t *outer_offsets = places.outer(), *inner_offsets = places.inner();
   by_combination(out.dtype, combine, [&](auto* type, auto write) {
     using T = std::remove_pointer_t<decltype(type)>;
@@ -226,15 +226,15 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
     const auto part = [&](int64_t outer_begin, int64_t outer_end, int64_t begin, int64_t end) {
       for (int64_t o = outer_begin; o < outer_end; ++o) {
         const int64_t* chosen = places.chosen(o);
-        for (int64_t c = 0; c < chosen_count; ++c) {
+        const T* from = source + o * chosen_count * inner * step;
+        for (int64_t c = 0; c < chosen_count; ++c, from += inner * step) {
           T* to = target + outer_offsets[o] + chosen[c];
-          const T* from = single ? source : source + (o * chosen_count + c) * inner;
-          if (!single && !inner_offsets) {
+          if (!inner_offsets && step == 1) {
             for (int64_t i = begin; i < end; ++i) write(to[i], from[i]);
-            continue;
-          }
-          for (int64_t i = begin; i < end; ++i) {
-            write(to[inner_offsets ? inner_offsets[i] : i], from[single ? 0 : i]);
+          } else {
+            for (int64_t i = begin; i < end; ++i) {
+              write(to[inner_offsets ? inner_offsets[i] : i], from[i * step]);
+            }
           }
         }
       }
@@ -251,23 +251,6 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
                    [&](int64_t begin, int64_t end) { part(0, 1, begin, end); });
     }
   });
-}
-
-int64_t count_true(const Array& mask) {
-  const auto* values = mask.as<uint8_t>();
-  const int64_t count = mask.count();
-  int64_t total = 0;
-  for (int64_t i = 0; i < count; ++i) total += values[i] != 0;
-  return total;
-}
-
-void true_positions(const Array& mask, std::span<int64_t> positions) {
-  const auto* values = mask.as<uint8_t>();
-  // Without a branch: whether an element is true cannot be predicted.
-  for (size_t found = 0, i = 0; found < positions.size(); ++i) {
-    positions[found] = static_cast<int64_t>(i);
-    found += values[i] != 0;
-  }
 }
 
 }  // namespace weft::kernels

@@ -116,26 +116,6 @@ void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_
   });
 }
 
-void random_bernoulli(RandomStream stream, const Array& p, const Array& out) {
-  made_as(DType::boolean, out, [&](const Array& array) {
-    const auto* probabilities = p.as<double>();
-    const int64_t step = p.count() == 1 ? 0 : 1;
-    auto* values = array.as<bool>();
-    stretches(stream, array.count(), [&](const Draw& draw) {
-      constexpr int64_t tile = 512;
-      double uniform[tile];
-      for (int64_t done = 0; done < draw.count; done += tile) {
-        const int64_t count = std::min(tile, draw.count - done);
-        loops().f64.uniform({draw.seed, draw.counter, draw.first + done, count}, uniform, 0, 0, 1);
-        for (int64_t i = 0; i < count; ++i) {
-          values[draw.first + done + i] =
-              uniform[i] < probabilities[(draw.first + done + i) * step];
-        }
-      }
-    });
-  });
-}
-
 void random_permutation(RandomStream stream, const Array& out) {
   auto* values = out.as<int64_t>();
   const int64_t count = out.count();
@@ -187,26 +167,15 @@ std::optional<std::string_view> multinomial(RandomStream stream, const Array& we
       return "without replacement a row needs as many positive weights as samples are drawn";
     }
   }
-  // Partial sums for sampling with replacement; arrival times and positions for sampling without.
-  const bool single = samples == 1;
   const Array drawn = Array::allocate({rows * (distinct ? length : samples)}, DType::i64);
   const auto* bits = drawn.as<uint64_t>();
   loops().bits({stream.seed, stream.counter, 0, drawn.count()}, drawn.as<uint64_t>());
-  const Array scratch = single ? Array() : Array::allocate({distinct ? 2 : 1, length}, DType::f64);
-  auto* sums = single ? nullptr : scratch.as<double>();
+  // Partial sums for sampling with replacement; arrival times and positions for sampling without.
+  const Array scratch = Array::allocate({distinct ? 2 : 1, length}, DType::f64);
+  auto* sums = scratch.as<double>();
   base::BlockingRegion region(rows * length > (1 << 14));
   for (int64_t row = 0; row < rows; ++row, weight += length, chosen += samples) {
-    if (single) {
-      double left = std::accumulate(weight, weight + length, 0.0) * unit(bits[row]);
-      int64_t last = 0;
-      for (int64_t i = 0; i < length; ++i) {
-        if (weight[i] <= 0) continue;
-        last = i;
-        left -= weight[i];
-        if (left < 0) break;
-      }
-      chosen[0] = last;
-    } else if (!distinct) {
+    if (!distinct) {
       std::partial_sum(weight, weight + length, sums);
       for (int64_t i = 0; i < samples; ++i) {
         const double target = sums[length - 1] * unit(bits[row * samples + i]);
