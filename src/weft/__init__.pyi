@@ -58,6 +58,7 @@ from weft._core import default_generator as default_generator
 from weft._tensor import device as device
 from weft.functional.shaping import diag as diag
 from weft.functional.shaping import diag_embed as diag_embed
+from weft.functional.shaping import diagonal as diagonal
 from weft.functional.shaping import diagonal_scatter as diagonal_scatter
 from weft.functional.reductions import diff as diff
 from weft.functional.linear_algebra import dist as dist
@@ -190,6 +191,7 @@ from weft.functional.shaping import triu as triu
 from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
 from weft.functional.shaping import unflatten as unflatten
+from weft.functional.shaping import unfold as unfold
 from weft.functional.counting import unique as unique
 from weft.functional.counting import unique_consecutive as unique_consecutive
 from weft import utils as utils
@@ -1495,8 +1497,6 @@ def deg2rad(input: Tensor) -> Tensor:
     """Converts degrees to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
     """Write the result of deg2rad over input and return it."""
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """Returns a view of the diagonals over two dimensions, as a new last dimension."""
 def digamma(input: Tensor) -> Tensor:
     """Returns the derivative of lgamma."""
 def digamma_(input: Tensor) -> Tensor:
@@ -2500,10 +2500,6 @@ def trunc_(input: Tensor) -> Tensor:
     """Write the result of trunc over input and return it."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Returns views at every index of a dimension."""
-def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
-    """Returns a view of all windows of `size` indices along a dimension, `step` apart; the window
-    is a new last dimension.
-    """
 def uniform(
     input: Tensor,
     low: _float = 0.0,

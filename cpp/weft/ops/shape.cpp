@@ -82,48 +82,6 @@ Array slice_part(const Call& call, const Array& array) {
   return part;
 }
 
-Array diagonal_part(const Call& call, const Array& array) {
-  const int64_t rank = array.rank();
-  const int64_t dim1 = call.dim("dim1", rank), dim2 = call.dim("dim2", rank);
-  call.require(rank >= 2 && dim1 != dim2, ErrorKind::shape,
-               "dim1 and dim2 must be two different dimensions, got ", dim1, " and ", dim2,
-               " of shape ", array.sizes);
-  const int64_t offset = call.integer("offset");
-  const int64_t rows = array.sizes[dim1], columns = array.sizes[dim2];
-  // A diagonal that lies outside is empty; comparing first keeps the differences from overflowing.
-  int64_t length = 0;
-  if (offset >= 0 && offset < columns) length = std::min(rows, columns - offset);
-  if (offset < 0 && offset > -rows) length = std::min(rows + offset, columns);
-  Array part = array;
-  if (length > 0)
-    part.offset += offset >= 0 ? offset * array.strides[dim2] : -offset * array.strides[dim1];
-  const int64_t stride = array.strides[dim1] + array.strides[dim2];
-  for (int64_t dim : {std::max(dim1, dim2), std::min(dim1, dim2)}) {
-    part.sizes.erase(dim);
-    part.strides.erase(dim);
-  }
-  part.sizes.push_back(length);
-  part.strides.push_back(stride);
-  return part;
-}
-
-Array unfold_part(const Call& call, const Array& array) {
-  const int64_t dim = call.dim("dimension", array.rank());
-  const int64_t size = call.integer("size"), step = call.integer("step");
-  const int64_t whole = array.rank() == 0 ? 1 : array.sizes[dim];
-  call.require(size >= 0 && size <= whole, ErrorKind::shape, "size must be between 0 and ", whole,
-               ", the size of dimension ", dim, "; got ", size);
-  call.require(step > 0, ErrorKind::value, "step must be positive, got ", step);
-  if (array.rank() == 0) return array.view({size}, {1}, array.offset);
-  Array part = array;
-  const int64_t stride = part.strides[dim];
-  part.sizes[dim] = (whole - size) / step + 1;
-  if (part.sizes[dim] > 1) part.strides[dim] *= step;
-  part.sizes.push_back(size);
-  part.strides.push_back(stride);
-  return part;
-}
-
 // Gives a gradient back to the part it came from; the rest is zero.
 template <Array (*part)(const Call& call, const Array& array)>
 Values part_gradient(Gradient& g) {
@@ -361,27 +319,6 @@ OP(slice) {
   .shape = [](Call& call) { call.outputs.push_back(slice_part(call, call.in(0))); },
   .run = graph::view(),
   .gradient = part_gradient<slice_part>,
-};
-
-OP(diagonal) {
-  .signature = "diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor",
-  .doc = "Returns a view of the diagonals over two dimensions, as a new last dimension.",
-  .shape = [](Call& call) { call.outputs.push_back(diagonal_part(call, call.in(0))); },
-  .run = graph::view(),
-  .gradient = part_gradient<diagonal_part>,
-};
-
-OP(unfold) {
-  .signature = "unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor",
-  .doc =
-      "Returns a view of all windows of `size` indices along a dimension, `step` apart; the window "
-      "is a new last dimension.",
-  .shape = [](Call& call) {
-    call.outputs.push_back(unfold_part(call, call.in(0)));
-    tensor::checked_count(call.heading(), call.out().sizes);
-  },
-  .run = graph::view(),
-  .gradient = part_gradient<unfold_part>,
 };
 
 // --- views by strides ----------------------------------------------------------------------------

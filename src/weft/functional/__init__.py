@@ -164,6 +164,7 @@ from weft.functional.shaping import (
     broadcast_to,
     diag,
     diag_embed,
+    diagonal,
     diagonal_scatter,
     expand_as,
     exponential_,
@@ -191,6 +192,7 @@ from weft.functional.shaping import (
     triu_indices,
     type_as,
     unflatten,
+    unfold,
     view_as,
 )
 
@@ -258,6 +260,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     cummin,
     diag,
     diag_embed,
+    diagonal,
     diagonal_scatter,
     diff,
     dist,
@@ -357,6 +360,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     triu,
     triu_indices,
     unflatten,
+    unfold,
     unique,
     unique_consecutive,
     var,
@@ -378,13 +382,13 @@ OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
 add adjoint allclose aminmax argsort argwhere as_strided as_strided_scatter bincount
-broadcast_to chunk cross cummax cummin diag diag_embed diagonal_scatter diff dist div dsplit
-equal flatten fliplr flipud float_power glu histc hsplit index_add index_copy index_fill
+broadcast_to chunk cross cummax cummin diag diag_embed diagonal diagonal_scatter diff dist div
+dsplit equal flatten fliplr flipud float_power glu histc hsplit index_add index_copy index_fill
 index_put inner isreal kron kthvalue masked_scatter masked_select max median min mode movedim
 msort nanmean narrow nonzero norm pad positive quantile ravel repeat repeat_interleave roll
 rot90 scatter scatter_add scatter_reduce select_scatter slice_scatter sort split std sub take
-take_along_dim tensor_split tile topk trace tril triu unflatten unique unique_consecutive
-var vdot vsplit
+take_along_dim tensor_split tile topk trace tril triu unflatten unfold unique
+unique_consecutive var vdot vsplit
 """.split()
 
 METHODS: dict[str, Any] = {

@@ -10,6 +10,7 @@ from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
 from weft.functional.checks import broadcast_shapes, called
+from weft.functional.facts import iinfo
 
 ops = _core.ops
 
@@ -257,7 +258,8 @@ def eye(
     _check("eye", ignored)
     with called("eye", "zeros"):
         made = ops.zeros((n, n if m is None else m), dtype=dtype)
-    ops.fill_(ops.diagonal(made), 1)
+    length, columns = min(made.shape), made.shape[1]
+    ops.fill_(ops.strided_view(made, (length,), (columns + 1,), 0, made.stride(), 0), 1)
     return _finished(made, device, requires_grad)
 
 
@@ -328,6 +330,17 @@ def randn_like(
     return _finished(made, device, requires_grad)
 
 
+def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
+    """Refuse integers that a dtype cannot hold."""
+    if dtype is None or dtype.is_floating_point:
+        return
+    least, largest = (0, 1) if dtype is _core.bool else (iinfo(dtype).min, iinfo(dtype).max)
+    if lowest < least or highest > largest:
+        raise _core.ArgumentError(
+            f"{name}(): the numbers from {lowest} to {highest} do not fit into {dtype}."
+        )
+
+
 def randint(
     low: Any,
     high: Any = None,
@@ -356,6 +369,7 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    _check_limits("randint", low, high - 1, dtype)
     made = ops.randint(low, high, size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
 
@@ -380,6 +394,7 @@ def randperm(
 ) -> Tensor:
     """Return the integers from 0 to before `n` in random order."""
     _check("randperm", ignored)
+    _check_limits("randperm", 0, n - 1, dtype)
     made = ops.randperm(n, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
 

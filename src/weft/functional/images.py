@@ -7,6 +7,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
+from weft.functional.shaping import windows
 
 ops = _core.ops
 
@@ -52,12 +53,10 @@ def unfold(
             f"unfold(): the window must fit into the padded input; the window spans "
             f"{tuple(spans)}, the padded input is {tuple(input.shape)}."
         )
-    windows = ops.unfold(ops.unfold(input, 2, spans[0], step[0]), 3, spans[1], step[1])
-    if gap != (1, 1):
-        windows = windows[..., :: gap[0], :: gap[1]]
-    batch, channels, rows, columns = windows.shape[:4]
+    laid_out = windows(input, kernel, step, gap)
+    batch, channels, rows, columns = laid_out.shape[:4]
     size = channels * kernel[0] * kernel[1]
-    return ops.permute(windows, [0, 1, 4, 5, 2, 3]).reshape(batch, size, rows * columns)
+    return ops.permute(laid_out, [0, 1, 4, 5, 2, 3]).reshape(batch, size, rows * columns)
 
 
 def fold(

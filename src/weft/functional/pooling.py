@@ -9,6 +9,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
 from weft.functional.facts import iinfo
+from weft.functional.shaping import windows as view_windows
 
 ops = _core.ops
 
@@ -79,7 +80,6 @@ def _lay_out(
 
 def _view(input: Tensor, windows: _Windows, fill: float) -> Tensor:
     """Return all windows as a view (..., counts, kernel sizes)."""
-    rank = len(windows.kernel)
     edges = [
         number
         for pair in zip(reversed(windows.padding), reversed(windows.after), strict=True)
@@ -87,14 +87,7 @@ def _view(input: Tensor, windows: _Windows, fill: float) -> Tensor:
     ]
     if any(edges):
         input = ops.constant_pad(input, edges, fill)
-    first = input.ndim - rank
-    for i in range(rank):
-        span = windows.dilation[i] * (windows.kernel[i] - 1) + 1
-        input = ops.unfold(input, first + i, span, windows.stride[i])
-    for i, gap in enumerate(windows.dilation):
-        if gap > 1:
-            input = ops.slice(input, input.ndim - rank + i, 0, None, gap)
-    return input
+    return view_windows(input, windows.kernel, windows.stride, windows.dilation)
 
 
 def _least(dtype: Any) -> Any:

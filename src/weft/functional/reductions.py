@@ -9,7 +9,7 @@ from weft._core import Tensor
 from weft.functional import return_types
 from weft.functional.checks import wrap_dim
 from weft.functional.selection import kth_smallest
-from weft.functional.shaping import movedim
+from weft.functional.shaping import diagonal, movedim
 
 ops = _core.ops
 
@@ -201,7 +201,7 @@ def trace(input: Tensor) -> Tensor:
         raise _core.ShapeError(
             f"trace(input): input must have 2 dimensions; input is {tuple(input.shape)}."
         )
-    return ops.sum(ops.diagonal(input))
+    return ops.sum(diagonal(input))
 
 
 def quantile(

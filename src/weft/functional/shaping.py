@@ -109,6 +109,110 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         return ops.strided_view(input, size, stride, offset, input.stride(), own)
 
 
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Return a view of the diagonals over two dimensions, as a new last dimension.
+
+    Args:
+        input: the tensor.
+        offset: how far above (or below, if negative) the main diagonal.
+        dim1: the dimension of rows.
+        dim2: the dimension of columns.
+    """
+    rank = input.ndim
+    row, column = wrap_dim("diagonal", dim1, rank), wrap_dim("diagonal", dim2, rank)
+    if row == column:
+        raise _core.ShapeError(
+            f"diagonal(): dim1 and dim2 must be two different dimensions; they are {dim1} and "
+            f"{dim2}, input is {tuple(input.shape)}."
+        )
+    sizes, strides, own = list(input.shape), list(input.stride()), input.storage_offset()
+    length = max(0, min(sizes[row] + min(offset, 0), sizes[column] - max(offset, 0)))
+    skipped = offset * strides[column] if offset >= 0 else -offset * strides[row]
+    step = strides[row] + strides[column]
+    rest = [dim for dim in range(rank) if dim not in (row, column)]
+    return ops.strided_view(
+        input,
+        [*(sizes[dim] for dim in rest), length],
+        [*(strides[dim] for dim in rest), step],
+        own + (skipped if length else 0),
+        strides,
+        own,
+    )
+
+
+_diagonal = diagonal  # diag() has an argument of that name
+
+
+def windows(input: Tensor, kernel: Any, step: Any, gap: Any) -> Tensor:
+    """Return a view of all windows over the last dimensions: (..., counts, kernel sizes).
+
+    Args:
+        input: the tensor.
+        kernel: how many elements a window has, for each of the dimensions.
+        step: the distance between windows.
+        gap: the distance between the elements of a window.
+    """
+    input = ops.contiguous(input)
+    first, own = input.ndim - len(kernel), input.storage_offset()
+    sizes, strides = tuple(input.shape), input.stride()
+    spans = [g * (k - 1) + 1 for k, g in zip(kernel, gap, strict=True)]
+    counts = [(n - span) // s + 1 for n, span, s in zip(sizes[first:], spans, step, strict=True)]
+    apart = [stride * s for stride, s in zip(strides[first:], step, strict=True)]
+    within = [stride * g for stride, g in zip(strides[first:], gap, strict=True)]
+    return ops.strided_view(
+        input,
+        [*sizes[:first], *counts, *kernel],
+        [*strides[:first], *apart, *within],
+        own,
+        strides,
+        own,
+    )
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Return a view of all windows along a dimension; the window is a new last dimension.
+
+    Args:
+        input: the tensor.
+        dimension: the dimension.
+        size: how many elements a window has.
+        step: the distance between windows.
+    """
+    dim = wrap_dim("unfold", dimension, input.ndim)
+    whole = input.shape[dim] if input.ndim else 1
+    if not 0 <= size <= whole:
+        raise _core.ShapeError(
+            f"unfold(): size must be between 0 and the size of dimension {dim}; size is {size}, "
+            f"input is {tuple(input.shape)}."
+        )
+    if step <= 0:
+        raise _core.ArgumentError(f"unfold(): step must be positive; step is {step}.")
+    if input.ndim == 0:
+        return ops.slice(ops.reshape(input, 1), 0, 0, size)
+    if _overlaps(input):
+        input = ops.clone(input)
+    sizes, strides, own = list(input.shape), list(input.stride()), input.storage_offset()
+    count = (whole - size) // step + 1
+    return ops.strided_view(
+        input,
+        [*sizes[:dim], count, *sizes[dim + 1 :], size],
+        [*strides[:dim], strides[dim] * min(step, whole), *strides[dim + 1 :], strides[dim]],
+        own,
+        strides,
+        own,
+    )
+
+
+def _overlaps(input: Tensor) -> bool:
+    """Tell whether elements may share a place, so that a gradient could not tell them apart."""
+    reach = 0
+    for stride, size in sorted(zip(input.stride(), input.shape, strict=True)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False
+
+
 def _written(name: str, copied: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
     """Write into a part of a tensor that nobody else holds."""
     target = part(copied)
@@ -148,9 +252,7 @@ def diagonal_scatter(
     """Return a copy with `src` on the diagonals over two dimensions."""
     with called("diagonal_scatter", "diagonal"):
         copied = ops.clone(input)
-        return _written(
-            "diagonal_scatter", copied, src, lambda x: ops.diagonal(x, offset, dim1, dim2)
-        )
+        return _written("diagonal_scatter", copied, src, lambda x: diagonal(x, offset, dim1, dim2))
 
 
 def as_strided_scatter(
@@ -179,7 +281,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     sizes.insert(second, length + abs(offset))
     with called("diag_embed", "zeros"):
         result = ops.zeros(sizes, dtype=input.dtype)
-    ops.copy_(ops.diagonal(result, offset, dim1, dim2), input)
+    ops.copy_(diagonal(result, offset, dim1, dim2), input)
     return result
 
 
@@ -191,7 +293,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         )
     if input.ndim == 1:
         return diag_embed(input, diagonal)
-    return ops.clone(ops.diagonal(input, diagonal))
+    return ops.clone(_diagonal(input, diagonal))
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:

@@ -167,12 +167,12 @@ std::optional<std::string_view> multinomial(RandomStream stream, const Array& we
       return "without replacement a row needs as many positive weights as samples are drawn";
     }
   }
-  const Array drawn = Array::allocate({rows * (distinct ? length : samples)}, DType::i64);
-  const auto* bits = drawn.as<uint64_t>();
-  loops().bits({stream.seed, stream.counter, 0, drawn.count()}, drawn.as<uint64_t>());
-  // Partial sums for sampling with replacement; arrival times and positions for sampling without.
-  const Array scratch = Array::allocate({distinct ? 2 : 1, length}, DType::f64);
-  auto* sums = scratch.as<double>();
+  // Random numbers; then partial sums, or arrival times and positions without replacement.
+  const int64_t numbers = rows * (distinct ? length : samples);
+  const Array scratch = Array::allocate({numbers + 2 * length}, DType::f64);
+  auto* bits = scratch.as<uint64_t>();
+  double* sums = scratch.as<double>() + numbers;
+  loops().bits({stream.seed, stream.counter, 0, numbers}, bits);
   base::BlockingRegion region(rows * length > (1 << 14));
   for (int64_t row = 0; row < rows; ++row, weight += length, chosen += samples) {
     if (!distinct) {
