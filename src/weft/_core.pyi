@@ -2791,13 +2791,6 @@ class _Operations:
         dtype: _dtype | None = None,
     ) -> Tensor: ...
     @staticmethod
-    def randperm(
-        n: _int,
-        *,
-        generator: Generator | None = None,
-        dtype: _dtype | None = None,
-    ) -> Tensor: ...
-    @staticmethod
     def reciprocal(input: Tensor) -> Tensor: ...
     @staticmethod
     def reciprocal_(input: Tensor) -> Tensor: ...

@@ -23,8 +23,6 @@ void random_uniform(RandomStream stream, const Array& out, double low, double hi
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation);
 // low + (0..range-1), of any dtype; a range of 0 means 2**64.
 void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_t range);
-// 0..n-1 in random order, as int64.
-void random_permutation(RandomStream stream, const Array& out);
 
 // out = in / (1 - p), or 0 with probability p. Both of one lane's float dtype, contiguous.
 void dropout(RandomStream stream, const Array& in, double p, const Array& out);

@@ -84,25 +84,6 @@ OP(randint) {
   .gradient = no_gradient(is_random),
 };
 
-OP(randperm) {
-  .signature = "randperm(n: int, *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
-  .doc = "Returns the integers from 0 to n - 1 in random order.",
-  .shape = [](Call& call) {
-    const int64_t n = call.integer("n");
-    const DType dtype = call.has("dtype") ? call.dtype("dtype") : DType::i64;
-    call.require(n >= 0, ErrorKind::value, "n must not be negative, got ", n);
-    tensor::checked_count(call.heading(), Dims{n});
-    call.add_output({n}, dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array order =
-        call.out().dtype == DType::i64 ? call.out() : Array::allocate(call.out().sizes, DType::i64);
-    kernels::random_permutation(stream_of(call), order);
-    if (call.out().dtype != DType::i64) kernels::copy(order, call.out());
-  }),
-  .gradient = no_gradient(is_random),
-};
-
 OP(bernoulli) {
   .signature =
       "bernoulli(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor",

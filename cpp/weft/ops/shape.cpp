@@ -530,6 +530,7 @@ OP(constant_pad) {
     for (int64_t& number : pad) number = -number;
     return {constant_pad(g.grad(), pad, int64_t{0})};
   },
+  .shown_as = "ConstantPadNdBackward0",
 };
 
 }  // namespace weft::ops

@@ -23,6 +23,8 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one."""
+    if start_dim == 0 and end_dim == -1:
+        return ops.reshape(input, -1)
     sizes = tuple(input.shape)
     start = wrap_dim("flatten", start_dim, len(sizes))
     end = wrap_dim("flatten", end_dim, len(sizes))

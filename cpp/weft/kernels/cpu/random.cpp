@@ -116,23 +116,6 @@ void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_
   });
 }
 
-void random_permutation(RandomStream stream, const Array& out) {
-  auto* values = out.as<int64_t>();
-  const int64_t count = out.count();
-  base::BlockingRegion region(count > 1024);
-  std::iota(values, values + count, int64_t{0});
-  constexpr int64_t tile = 512;
-  uint64_t bits[tile];
-  for (int64_t first = 0; first < count; first += tile) {
-    const int64_t length = std::min(tile, count - first);
-    loops().bits({stream.seed, stream.counter, first, length}, bits);
-    for (int64_t i = first; i < first + length; ++i) {
-      const auto left = static_cast<uint64_t>(count - i);
-      std::swap(values[i], values[i + static_cast<int64_t>(bounded(bits[i - first], left))]);
-    }
-  }
-}
-
 void dropout(RandomStream stream, const Array& in, double p, const Array& out) {
   const auto threshold = static_cast<uint32_t>(std::min(std::round(p * 0x1p32), 0x1p32 - 1));
   const double scale = p < 1 ? 1 / (1 - p) : 0;
