@@ -20,34 +20,34 @@ DType joined_dtype(const Call& call) {
 // PyTorch's old empty tensor, of shape (0,), joins with anything.
 bool is_skipped(const Dims& sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
-// Copies all inputs into their parts of the result, which follow each other along a dimension. When
-// that is a new one (`stacked`), each part has size 1 there. Work that no thread would share goes
-// without the costs of a general copy.
+// Copies all inputs into their parts of the result, which follow each other along a dimension; a
+// new dimension (`stacked`) the inputs do not have. Work that no thread would share goes without
+// the costs of a general copy.
 void copy_pieces(Call& call, bool stacked) {
   const Array& out = call.out();
   if (out.count() == 0) return;
   const int64_t dim = call.dim("dim", out.rank()), item = item_size(out.dtype);
   const tensor::Split split = tensor::split_at(out.sizes, dim);
+  const int64_t step = split.size * split.inner * item;
   Array part = out;
+  if (stacked) {
+    part.sizes.erase(dim);
+    part.strides.erase(dim);
+  }
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    Array piece = call.in(i);
-    if (stacked) {
-      piece.sizes.insert(dim, 1);
-      piece.strides.insert(dim, 0);
-    } else if (is_skipped(piece.sizes)) {
-      continue;
-    }
-    part.sizes[dim] = piece.sizes[dim];
-    const int64_t bytes = part.count() * item, row_bytes = bytes / split.outer;
+    const Array& piece = call.in(i);
+    if (!stacked && is_skipped(piece.sizes)) continue;
+    const int64_t length = stacked ? 1 : piece.sizes[dim], bytes = piece.count() * item;
+    if (!stacked) part.sizes[dim] = length;
     if (piece.dtype != out.dtype || !piece.is_contiguous() || bytes > (1 << 20)) {
       kernels::copy(piece, part);
     } else {
-      const int64_t step = split.size * split.inner * item;
+      const int64_t row_bytes = bytes / split.outer;
       for (int64_t row = 0; row < split.outer; ++row) {
         std::memcpy(part.data() + row * step, piece.data() + row * row_bytes, row_bytes);
       }
     }
-    part.offset += piece.sizes[dim] * part.strides[dim];
+    part.offset += length * out.strides[dim];
   }
 }
 

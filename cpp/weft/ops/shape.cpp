@@ -48,7 +48,7 @@ Dims wrap_dims(const Call& call, const Dims& dims, int64_t rank) {
   return wrapped;
 }
 
-// --- parts of an array that several ops share: the view, its gradient, its scatter ---------------
+// --- parts of an array, for a view and its gradient ----------------------------------------------
 
 Array select_part(const Call& call, const Array& array) {
   call.require(array.rank() > 0, ErrorKind::index, "a 0-d tensor has no dimension to select from");
@@ -92,12 +92,12 @@ Values part_gradient(Gradient& g) {
 
 // --- strided geometry ----------------------------------------------------------------------------
 
-// One past the last element that sizes and strides reach; refuses what cannot be addressed.
-int64_t checked_reach(const Call& call, const Dims& sizes, const Dims& strides, int64_t offset) {
+// Refuses sizes and strides that cannot be addressed.
+void check_strides(const Call& call, const Dims& sizes, const Dims& strides, int64_t offset) {
   call.require(sizes.size() == strides.size(), ErrorKind::shape,
                "size and stride must have the same length; size is ", sizes, ", stride is ",
                strides);
-  const int64_t count = tensor::checked_count(call.heading(), sizes);
+  const int64_t count = tensor::checked_count(call.op.name, sizes);
   bool valid = offset >= 0;
   int64_t last = offset;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -109,7 +109,6 @@ int64_t checked_reach(const Call& call, const Dims& sizes, const Dims& strides, 
   }
   call.require(valid && last < (int64_t{1} << 59), ErrorKind::shape, "size ", sizes, ", stride ",
                strides, " and offset ", offset, " do not describe a part of a storage");
-  return count == 0 ? offset : last + 1;
 }
 
 // --- pieces of lists -----------------------------------------------------------------------------
@@ -334,8 +333,9 @@ OP(strided_view) {
     const Array& input = call.in(0);
     const Dims &sizes = call.integers("size"), &strides = call.integers("stride");
     const int64_t offset = call.integer("storage_offset");
-    const int64_t reach = checked_reach(call, sizes, strides, offset);
-    checked_reach(call, input.sizes, call.integers("input_stride"), call.integer("input_offset"));
+    check_strides(call, sizes, strides, offset);
+    check_strides(call, input.sizes, call.integers("input_stride"), call.integer("input_offset"));
+    const int64_t reach = input.view(sizes, strides, offset).extent().second;
     const int64_t available =
         input.storage ? input.storage->bytes() / item_size(input.dtype) : input.extent().second;
     call.require(reach <= available || tensor::count_of(sizes) == 0, ErrorKind::shape, "size ",
@@ -364,16 +364,16 @@ OP(restride) {
   .doc = "Adds input into an empty storage by one set of strides and reads it by another.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
-    checked_reach(call, input.sizes, call.integers("from_stride"), call.integer("from_offset"));
-    checked_reach(call, call.integers("size"), call.integers("stride"), call.integer("offset"));
+    check_strides(call, input.sizes, call.integers("from_stride"), call.integer("from_offset"));
+    check_strides(call, call.integers("size"), call.integers("stride"), call.integer("offset"));
     call.add_output(call.integers("size"), input.dtype);
   },
   .run = kernel([](Call& call) {
     const Array &input = call.in(0), &out = call.out();
     const Dims &from = call.integers("from_stride"), &to = call.integers("stride");
     const int64_t from_offset = call.integer("from_offset"), to_offset = call.integer("offset");
-    const int64_t reach = std::max(checked_reach(call, input.sizes, from, from_offset),
-                                   checked_reach(call, out.sizes, to, to_offset));
+    const int64_t reach = std::max(input.view(input.sizes, from, from_offset).extent().second,
+                                   out.view(out.sizes, to, to_offset).extent().second);
     // Most often the result itself is the storage.
     const bool direct = to == out.strides && to_offset == 0 && reach <= out.count();
     const Array storage = direct ? out : Array::allocate({reach}, out.dtype);
