@@ -337,8 +337,6 @@ __all__ = [
     "combinations",
     "concat",
     "concatenate",
-    "constant_pad",
-    "constant_pad_",
     "contiguous",
     "contiguous_",
     "conv1d",
@@ -1246,22 +1244,6 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
 
     All other sizes must agree; tensors of shape (0,) are skipped.
     """
-def constant_pad(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Surrounds the tensor with a value.
-
-    pad holds (before, after) for the last dimension, then for the one before it, and so on;
-    negative numbers crop.
-    """
-def constant_pad_(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Write the result of constant_pad over input and return it."""
 def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:

@@ -66,3 +66,18 @@ def test_exponential():
         weft.zeros(2).exponential_(0.0)
     with pytest.raises(TypeError, match="exponential_"):
         weft.zeros(2, dtype=weft.int64).exponential_()
+
+
+def test_constant_padding_crops_too():
+    x = weft.arange(4.0, requires_grad=True)
+    pad = weft.nn.functional.pad
+    assert pad(x, (-1, 2)).tolist() == [1, 2, 3, 0, 0]
+    assert pad(x, (2, -3), value=7.0).tolist() == [7, 7, 0]
+    assert pad(x, (-5, 3)).tolist() == [0, 0]
+    assert pad(weft.zeros(2, 0), (1, 0, 0, 1), value=1.0).tolist() == [[1]] * 3
+    (pad(x, (-1, 2)) + pad(x, (1, 0), value=3.0)).sum().backward()
+    assert x.grad.tolist() == [1, 2, 2, 2]
+    with pytest.raises(ValueError, match=r"pad.*sizes"):
+        pad(x, (-3, -3))
+    with pytest.raises(MemoryError, match="pad"):
+        pad(x, (2**61, 0))

@@ -45,7 +45,6 @@ PARTS = {
     "batched_matmul": "matmul",
     "cast": "Tensor.to",
     "clamp_range": "clamp",
-    "constant_pad": "nn.functional.pad",
     "convolution": "nn.functional.conv2d",
     "convolution_transpose": "nn.functional.conv_transpose2d",
     "convolution_weight": "nn.functional.conv2d",

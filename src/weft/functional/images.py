@@ -7,7 +7,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
-from weft.functional.shaping import windows
+from weft.functional.shaping import pad, windows
 
 ops = _core.ops
 
@@ -46,7 +46,7 @@ def unfold(
         return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
     kernel, gap, edge, step = map(_pair, (kernel_size, dilation, padding, stride))
     if edge != (0, 0):
-        input = ops.constant_pad(input, [edge[1], edge[1], edge[0], edge[0]])
+        input = pad(input, [edge[1], edge[1], edge[0], edge[0]])
     spans = [gap[i] * (kernel[i] - 1) + 1 for i in (0, 1)]
     if spans[0] > input.shape[2] or spans[1] > input.shape[3]:
         raise _core.ShapeError(

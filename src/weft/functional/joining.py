@@ -9,6 +9,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.checks import broadcast_shapes, wrap_dim
+from weft.functional.shaping import pad
 
 ops = _core.ops
 
@@ -130,7 +131,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     start = 0
     for block in blocks:
         after = width - start - block.shape[1]
-        rows.append(ops.constant_pad(block, [start, after]))
+        rows.append(pad(block, [start, after]))
         start += block.shape[1]
     return ops.cat(rows, 0)
 

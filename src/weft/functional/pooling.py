@@ -9,6 +9,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
 from weft.functional.facts import iinfo
+from weft.functional.shaping import pad
 from weft.functional.shaping import windows as view_windows
 
 ops = _core.ops
@@ -86,7 +87,7 @@ def _view(input: Tensor, windows: _Windows, fill: float) -> Tensor:
         for number in pair
     ]
     if any(edges):
-        input = ops.constant_pad(input, edges, fill)
+        input = pad(input, edges, value=fill)
     return view_windows(input, windows.kernel, windows.stride, windows.dilation)
 
 

@@ -458,8 +458,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             f"{tuple(edges)}, input is {tuple(input.shape)}."
         )
     if mode == "constant":
-        with called("pad", "constant_pad"):
-            return ops.constant_pad(input, edges, 0 if value is None else value)
+        return _surrounded(input, edges, 0 if value is None else value)
     if mode not in _PADDING:
         raise _core.ArgumentError(f"pad(): mode must be 'constant' or one of {_PADDING}: {mode!r}.")
     if value is not None:
@@ -470,6 +469,31 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         if before or after:
             result = _padded(result, input.ndim - 1 - i, before, after, mode)
     return ops.clone(input) if result is input else result
+
+
+def _surrounded(input: Tensor, edges: list[int], value: Any) -> Tensor:
+    """Put a tensor, or the part of it that is not cropped, into one of a number."""
+    sizes, starts = list(input.shape), [0] * input.ndim
+    for i, (before, after) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
+        dim = input.ndim - 1 - i
+        size = sizes[dim]
+        sizes[dim], starts[dim] = size + before + after, max(before, 0)
+        if before < 0 or after < 0:
+            input = ops.slice(input, dim, max(-before, 0), max(size + min(after, 0), 0))
+    if min(sizes, default=0) < 0:
+        raise _core.ShapeError(f"pad(): pad {tuple(edges)} would give the sizes {tuple(sizes)}.")
+    if math.prod(sizes) >= 2**59:
+        raise _core.OutOfMemoryError(f"pad(): a tensor of {tuple(sizes)} is too large.")
+    if value == 0:
+        strides = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+        offset = sum(start * stride for start, stride in zip(starts, strides, strict=True))
+        return ops.restride(input, strides, offset, sizes, strides, 0)
+    result = target = ops.full(sizes, value, dtype=input.dtype)
+    for dim, start in enumerate(starts):
+        if target.shape[dim] != input.shape[dim]:
+            target = ops.slice(target, dim, start, start + input.shape[dim])
+    ops.copy_(target, input)
+    return result
 
 
 def _padded(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:

@@ -410,7 +410,7 @@ def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, 
     if all(total % 2 == 0 for total in totals):
         return input, [total // 2 for total in totals]
     edges = [edge for total in reversed(totals) for edge in (total // 2, total - total // 2)]
-    return ops.constant_pad(input, edges), [0] * count
+    return pad(input, edges), [0] * count
 
 
 def conv1d(
