@@ -38,6 +38,11 @@ MODULE_PAGES = {
         ("weft.autograd", "weft.autograd.functional", "weft.autograd.graph"),
         "Differentiation.",
     ),
+    "batching": (
+        "weft.batching",
+        ("weft.batching",),
+        "Recording now, running many at a time when a value is needed.",
+    ),
     "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),

@@ -37,6 +37,7 @@ from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
+from weft import batching as batching
 from weft.functional.linear_algebra import bilinear as bilinear
 from weft.functional.counting import bincount as bincount
 from weft.functional.joining import block_diag as block_diag
@@ -72,6 +73,7 @@ from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
+from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
 from weft.functional.shaping import flatten as flatten
@@ -108,10 +110,12 @@ from weft.functional.counting import isin as isin
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
+from weft.batching.scope import lazy as lazy
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
 from weft.functional.creation import logspace as logspace
 from weft.random import manual_seed as manual_seed
+from weft.batching.mapping import map as map
 from weft.functional.selection import masked_scatter as masked_scatter
 from weft.functional.selection import masked_select as masked_select
 from weft.functional.reductions import max as max
@@ -286,6 +290,7 @@ __all__ = [
     "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
+    "batching",
     "bernoulli",
     "bernoulli_",
     "bfloat16",
@@ -423,6 +428,7 @@ __all__ = [
     "exp2_",
     "exp_",
     "expand",
+    "explain",
     "expm1",
     "expm1_",
     "eye",
@@ -550,6 +556,7 @@ __all__ = [
     "layer_norm",
     "layer_norm_",
     "layer_norm_backward",
+    "lazy",
     "lcm",
     "lcm_",
     "le",
@@ -608,6 +615,7 @@ __all__ = [
     "lt",
     "lt_",
     "manual_seed",
+    "map",
     "masked_fill",
     "masked_fill_",
     "masked_scatter",

@@ -1,14 +1,16 @@
 #include "weft/autograd/engine.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ops.h"
 #include "weft/autograd/accumulate.h"
+#include "weft/autograd/arrivals.h"
+#include "weft/autograd/rows.h"
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
-#include "weft/base/pointer_map.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
 
@@ -38,40 +40,23 @@ Value fit(Value gradient, const Meta& meta) {
   return gradient;
 }
 
-// Gradients that have arrived at a node, one per output.
-struct Arrived {
-  Ref<Node> node;
-  Values gradients;
-  uint32_t owned = 0;  // bit i: the memory of gradient i is ours to add into
-};
-
 class Backward {
  public:
   explicit Backward(const Request& request) : request_(request) {}
-  ~Backward() {
-    // After an error some nodes still wait.
-    for (const auto& [sequence, node] : queue_) take_slot(node);
-  }
 
   std::vector<Value> run() {
     graph::ModesGuard guard;
     modes_.grad = request_.create_graph;
     modes_.save_hooks = nullptr;
+    modes_.lazy = false;
+    modes_.rows = nullptr;
     called_at_ = graph::current_position();
     find_wanted();
     for (size_t i = 0; i < request_.roots.size(); ++i) {
       const Value& root = request_.roots[i];
-      if (root->producer) send(root->producer, root->output, request_.gradients[i]);
+      if (root->producer) send({root->producer, root->output, root->row}, request_.gradients[i]);
     }
-    while (!queue_.empty()) {
-      std::pop_heap(queue_.begin(), queue_.end());
-      const uint32_t slot = take_slot(queue_.back().second);
-      queue_.pop_back();
-      visit(*arrived_[slot]);
-      arrived_[slot]->gradients.clear();
-      arrived_[slot]->node.reset();
-      free_.push_back(slot);
-    }
+    while (!arrivals_.empty()) arrivals_.visit_next([this](Arrived& arrived) { visit(arrived); });
     return std::move(results_);
   }
 
@@ -112,62 +97,32 @@ class Backward {
     }
   }
 
-  bool is_wanted(Node* node) const { return request_.inputs.empty() || wanted_.contains(node); }
-
-  void send(const Ref<Node>& node, uint32_t output, Value gradient) {
-    if (!is_wanted(node.get())) return;
-    uint32_t slot = node->visited_by == this ? node->visit_slot : elsewhere_.find(node.get());
-    if (slot == base::PointerMap::missing) slot = add(node);
-    Arrived& arrived = *arrived_[slot];
-    Value& sum = arrived.gradients[output];
-    if (!sum) {
-      sum = std::move(gradient);
-    } else if (!modes_.grad && !modes_.tracer && (arrived.owned & bit_of(output))) {
-      add_into(sum.array(), gradient.array());
-    } else {
-      sum = ops::add(sum, gradient);
-      arrived.owned |= bit_of(output);
-    }
+  bool is_wanted(const graph::Edge& edge) const {
+    return request_.inputs.empty() || wanted_.contains(edge.node.get());
+  }
+  void send(const graph::Edge& edge, Value gradient) {
+    if (is_wanted(edge)) arrivals_.send(edge, std::move(gradient));
+  }
+  void send_rows(const graph::Edge& edge, std::span<const int32_t> to, const Value& panel,
+                 std::span<const int32_t> from) {
+    if (is_wanted(edge)) arrivals_.send_rows(edge, to, panel, from);
   }
 
-  // A place for the gradients of a node that none has reached yet.
-  uint32_t add(const Ref<Node>& node) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<uint32_t>(arrived_.size()));
-      arrived_.push_back(std::make_unique<Arrived>());
-    }
-    const uint32_t slot = free_.back();
-    free_.pop_back();
-    arrived_[slot]->node = node;
-    arrived_[slot]->gradients.resize(node->is_leaf() ? 1 : node->outputs.size());
-    arrived_[slot]->owned = 0;
-    if (node->visited_by) {  // a backward inside this one, or of another thread
-      elsewhere_.insert(node.get(), slot);
-    } else {
-      node->visited_by = this;
-      node->visit_slot = slot;
-    }
-    queue_.emplace_back(node->sequence, node.get());
-    std::push_heap(queue_.begin(), queue_.end());
-    return slot;
+  // The gradient of an output, or of one row of it; nothing if none has arrived.
+  static Value part_of(const Arrived& arrived, uint32_t output, int32_t row) {
+    const Value& gradient = arrived.gradients[output];
+    if (!gradient || row == graph::ValueData::whole) return gradient;
+    if (!arrived.has_row(row)) return {};
+    return ops::clone(ops::select(gradient, 0, row));
   }
 
-  // Where the node's gradients are; the node is free for other backwards again.
-  uint32_t take_slot(Node* node) {
-    if (node->visited_by == this) {
-      node->visited_by = nullptr;
-      return node->visit_slot;
-    }
-    const uint32_t slot = elsewhere_.find(node);
-    elsewhere_.erase(node);
-    return slot;
-  }
-
-  void run_hooks(Node& node, Values& gradients) {
+  void run_hooks(Arrived& arrived) {
+    Node& node = *arrived.node;
+    Values& gradients = arrived.gradients;
     // A hook may add or remove hooks.
     const auto hooks = node.extras->hooks;
     for (const graph::OutputHook& hook : hooks) {
-      Value& gradient = gradients[hook.output];
+      const Value gradient = part_of(arrived, hook.output, hook.row);
       if (!gradient) continue;
       if (Value replaced = hook.hook->call(gradient)) {
         if (replaced.sizes() != gradient.sizes()) {
@@ -175,7 +130,14 @@ class Backward {
                      " returned a gradient of shape ", replaced.sizes(), " for one of shape ",
                      gradient.sizes());
         }
-        gradient = std::move(replaced);
+        Value& all = gradients[hook.output];
+        if (hook.row == graph::ValueData::whole) {
+          all = std::move(replaced);
+        } else {
+          all = ops::cat({ops::slice(all, 0, 0, hook.row), ops::unsqueeze(replaced, 0),
+                          ops::slice(all, 0, hook.row + 1)},
+                         0);
+        }
       }
     }
     if (graph::KeptValues* kept = node.extras->kept.get()) {
@@ -185,21 +147,22 @@ class Backward {
     }
     const auto retained = node.extras->retained;
     for (const graph::OutputHook& hook : retained) {
-      if (gradients[hook.output]) hook.hook->call(gradients[hook.output]);
+      if (const Value gradient = part_of(arrived, hook.output, hook.row)) hook.hook->call(gradient);
     }
   }
 
   void capture(const Arrived& arrived) {
     const auto [first, last] = captures_.equal_range(arrived.node.get());
     for (auto found = first; found != last; ++found) {
-      const uint32_t output = request_.inputs[found->second]->output;
-      results_[found->second] = arrived.gradients[arrived.node->is_leaf() ? 0 : output];
+      const graph::ValueData& input = *request_.inputs[found->second].get();
+      const uint32_t output = arrived.node->is_leaf() ? 0 : input.output;
+      results_[found->second] = part_of(arrived, output, input.row);
     }
   }
 
   void visit(Arrived& arrived) {
     Node& node = *arrived.node;
-    if (node.extras) run_hooks(node, arrived.gradients);
+    if (node.extras) run_hooks(arrived);
     if (!captures_.empty()) capture(arrived);
     if (node.is_leaf()) {
       if (request_.accumulate) accumulate(node, arrived.gradients[0], request_.create_graph);
@@ -207,24 +170,78 @@ class Backward {
     }
     if (!request_.inputs.empty() && !leads_on_.contains(&node)) return;
     modes_.position = node.position;
-    Values gradients = run_rule(node, arrived.gradients);
-    arrived.gradients.clear();
-    for (size_t i = 0; i < node.edges.size(); ++i) {
-      const graph::Edge& edge = node.edges[i];
-      if (edge.node && gradients[i]) {
-        send(edge.node, edge.output, fit(std::move(gradients[i]), node.input_meta(i)));
+    if (node.extras && node.extras->rows) [[unlikely]] {
+      visit_rows(arrived);
+    } else {
+      Values gradients = run_rule(node, arrived.gradients);
+      arrived.gradients.clear();
+      for (size_t i = 0; i < node.edges.size(); ++i) {
+        const graph::Edge& edge = node.edges[i];
+        if (edge.node && gradients[i]) send(edge, fit(std::move(gradients[i]), node.input_meta(i)));
       }
+      if (!request_.retain_graph) node.release_saved(called_at_);
     }
     modes_.position = called_at_;
-    if (!request_.retain_graph) node.release_saved(called_at_);
+  }
+
+  // A node that ran for many rows: only those that a gradient reached run backward, because a zero
+  // times the infinity of another row would not be zero.
+  void visit_rows(Arrived& arrived) {
+    Node& node = *arrived.node;
+    std::vector<int32_t> live;
+    const auto count = static_cast<int32_t>(node.extras->rows->count());
+    for (int32_t r = 0; r < count; ++r) {
+      if (arrived.has_row(r)) live.push_back(r);
+    }
+    if (node.extras->gathered) return pass_on_rows(node, arrived.gradients[0], live);
+    refuse_second_backward(node, live);
+    Values gradients = arrived.all_rows ? run_rule(node, arrived.gradients)
+                                        : run_rule_on_rows(node, arrived.gradients, live);
+    std::vector<int32_t> all(live.size());
+    std::iota(all.begin(), all.end(), 0);
+    for (size_t i = 0; i < node.edges.size(); ++i) {
+      const graph::Edge& edge = node.edges[i];
+      if (!edge.node || !gradients[i]) continue;
+      Meta meta = node.input_meta(i);
+      const bool some = !arrived.all_rows && (node.extras->rows->stacked & bit_of(i));
+      if (some) meta.sizes[0] = static_cast<int64_t>(live.size());
+      Value gradient = fit(std::move(gradients[i]), meta);
+      if (some) {
+        send_rows(edge, live, gradient, all);
+      } else {
+        send(edge, std::move(gradient));
+      }
+    }
+    if (!request_.retain_graph) release_rows(node, live, called_at_);
+  }
+
+  // Rows that were collected from several places go back to them.
+  void pass_on_rows(Node& node, const Value& panel, std::span<const int32_t> live) {
+    const graph::Gathered& gathered = *node.extras->gathered;
+    struct Parts {
+      std::vector<int32_t> from, to;
+    };
+    std::vector<Parts> parts(node.edges.size());
+    for (int32_t r : live) {
+      if (gathered.sources[r] < 0) continue;
+      parts[gathered.sources[r]].from.push_back(r);
+      parts[gathered.sources[r]].to.push_back(gathered.rows[r]);
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto& [from, to] = parts[i];
+      if (from.empty()) continue;
+      if (to[0] != graph::ValueData::whole) {
+        send_rows(node.edges[i], to, panel, from);
+      } else {
+        send(node.edges[i],
+             fit(ops::sum(rows_of(panel, from), graph::Dims{0}), node.input_meta(i)));
+      }
+    }
   }
 
   const Request& request_;
   graph::Modes& modes_ = graph::modes;  // looked up once: they are of this thread
-  base::PointerMap elsewhere_;          // slots of nodes that another backward visits too
-  std::vector<std::unique_ptr<Arrived>> arrived_;
-  std::vector<uint32_t> free_;
-  std::vector<std::pair<uint64_t, Node*>> queue_;  // a heap: the youngest node is next
+  Arrivals arrivals_{modes_};
   std::unordered_multimap<Node*, size_t> captures_;
   std::unordered_set<Node*> wanted_, leads_on_;
   std::vector<Value> results_;

@@ -2,7 +2,9 @@
 
 #include "ops.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
+#include "weft/tensor/promotion.h"
 
 namespace weft::autograd {
 namespace {
@@ -81,9 +83,46 @@ void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
   }
 }
 
+// What is not computed yet cannot be written over: the result takes its place. Views of the tensor
+// are made again from it when they are next used.
+static void replace_pending(TensorData& tensor, const graph::Op& op, const Values& inputs,
+                            graph::Attributes attributes) {
+  const Value old = tensor.value();
+  Value written = graph::record(op, inputs, std::move(attributes))[0];
+  if (written.sizes() != old.sizes()) {
+    base::fail(ErrorKind::shape, op.name, "_: output with shape ", old.sizes(),
+               " doesn't match the broadcast shape ", written.sizes());
+  }
+  if (tensor::category_of(written.dtype()) > tensor::category_of(old.dtype())) {
+    base::fail(ErrorKind::dtype, op.name, "_: result type ", tensor::name_of(written.dtype()),
+               " can't be cast to the desired output type ", tensor::name_of(old.dtype()));
+  }
+  if (written.dtype() != old.dtype()) written = ops::cast(written, old.dtype());
+  tensor.rebind(std::move(written));
+}
+
+// A row of a batch lies in memory with its neighbours: before it is written it gets its own.
+static void leave_batch(TensorData& tensor, Values& inputs) {
+  TensorData& root = tensor.base() ? *tensor.base() : tensor;
+  const Value shared = graph::demand(root.value());
+  if (shared->row == graph::ValueData::whole) return;
+  const Value old = tensor.value();
+  Value own(graph::own_memory(shared));
+  own->take_history(*shared.get());
+  root.rebind(std::move(own));
+  for (Value& input : inputs) {
+    if (input == old) input = tensor.value();
+  }
+}
+
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
+  if (modes.lazy && tensor.value()->pending && !tensor.base()) {
+    return replace_pending(tensor, op, inputs, std::move(attributes));
+  }
+  if (graph::Pending::live() > 0) graph::demand(tensor.value());
   refuse_what_would_be_wrong(tensor, op.name);
+  leave_batch(tensor, inputs);
   const Value old = tensor.value();
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
   if (modes.grad) take_written(tensor, std::move(written));

@@ -17,13 +17,6 @@ using graph::Value;
 using graph::Values;
 using tensor::Array;
 
-namespace {
-
-// The tensors a rule asked for, in their places.
-struct Unpacked {
-  Values inputs, outputs;
-};
-
 Unpacked unpack(Node& node) {
   refuse_second_backward(node);
   Unpacked result;
@@ -36,6 +29,8 @@ Unpacked unpack(Node& node) {
   refuse_second_backward(node);  // an unpack hook may have freed it
   return result;
 }
+
+namespace {
 
 Value empty_like(const Value& value, tensor::DType dtype) {
   const Array& array = value.array();

@@ -9,4 +9,10 @@ namespace weft::autograd {
 // fused Program unless it is to be recorded itself.
 graph::Values run_rule(graph::Node& node, const graph::Values& gradients);
 
+// The tensors that the node's rule asked for, in their places.
+struct Unpacked {
+  graph::Values inputs, outputs;
+};
+Unpacked unpack(graph::Node& node);
+
 }  // namespace weft::autograd

@@ -24,6 +24,7 @@ struct Kept {
 
 struct PyNode {
   PyObject_HEAD Node* node;  // owned
+  int32_t row;               // of a node that ran for many: the one that this object shows
 };
 PyTypeObject* node_type = nullptr;
 std::unordered_map<std::string, PyTypeObject*> node_types;  // one class per name, as in PyTorch
@@ -39,23 +40,40 @@ PyTypeObject* node_class(const std::string& name) {
   return found->second;
 }
 
-PyObject* wrap_node(Node* node) {
-  if (node->extras && node->extras->wrapper) {
+PyObject* wrap_node(Node* node, int32_t row) {
+  const bool whole = row == graph::ValueData::whole;
+  if (whole && node->extras && node->extras->wrapper) {
     return Py_NewRef(static_cast<PyObject*>(node->extras->wrapper));
   }
   PyTypeObject* type = node_class(node->name());
   Object object = Object::check(type->tp_alloc(type, 0));
   reinterpret_cast<PyNode*>(object.get())->node = node;
+  reinterpret_cast<PyNode*>(object.get())->row = row;
   node->retain();
-  node->extra().wrapper = object.get();
+  if (whole) node->extra().wrapper = object.get();
   return object.release();
+}
+
+// An edge as one row sees it: past the nodes that only bring rows together.
+graph::Edge edge_of_row(const Node& node, size_t i, int32_t row) {
+  graph::Edge edge = node.edges[i];
+  if (row == graph::ValueData::whole || !node.extras || !node.extras->rows ||
+      !(node.extras->rows->stacked & graph::bit_of(i)) || !edge.node) {
+    return edge;
+  }
+  const graph::Gathered* gathered = edge.node->extras ? edge.node->extras->gathered.get() : nullptr;
+  if (!gathered) return {edge.node, edge.output, row};
+  if (gathered->sources[row] < 0) return {};
+  const graph::Edge& source = edge.node->edges[gathered->sources[row]];
+  return {source.node, source.output, gathered->rows[row]};
 }
 
 void node_dealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyNode*>(object);
   PyTypeObject* type = Py_TYPE(object);
   if (self->node) {
-    self->node->extras->wrapper = nullptr;
+    if (self->node->extras && self->node->extras->wrapper == object)
+      self->node->extras->wrapper = nullptr;
     self->node->release();
   }
   type->tp_free(object);
@@ -63,6 +81,17 @@ void node_dealloc(PyObject* object) {
 }
 
 Node& node_of(PyObject* object) { return *reinterpret_cast<PyNode*>(object)->node; }
+int32_t row_of(PyObject* object) { return reinterpret_cast<PyNode*>(object)->row; }
+
+PyObject* node_compare(PyObject* a, PyObject* b, int how) {
+  if ((how != Py_EQ && how != Py_NE) || !PyObject_TypeCheck(b, node_type)) Py_RETURN_NOTIMPLEMENTED;
+  const bool same = &node_of(a) == &node_of(b) && row_of(a) == row_of(b);
+  return PyBool_FromLong(same == (how == Py_EQ));
+}
+Py_hash_t node_hash(PyObject* self) {
+  return static_cast<Py_hash_t>((reinterpret_cast<size_t>(&node_of(self)) >> 4) * 31 +
+                                static_cast<size_t>(row_of(self)) + 1);
+}
 
 PyObject* node_name(PyObject* self, PyObject*) {
   return PyUnicode_FromString(node_of(self).name().c_str());
@@ -75,9 +104,9 @@ PyObject* node_next(PyObject* self, void*) {
     const Node& node = node_of(self);
     Object result = Object::check(PyTuple_New(static_cast<Py_ssize_t>(node.edges.size())));
     for (size_t i = 0; i < node.edges.size(); ++i) {
-      const graph::Edge& edge = node.edges[i];
+      const graph::Edge edge = edge_of_row(node, i, row_of(self));
       Object function =
-          edge.node ? Object::check(wrap_node(edge.node.get())) : Object::borrow(Py_None);
+          edge.node ? Object::check(wrap_node(edge.node.get(), edge.row)) : Object::borrow(Py_None);
       PyTuple_SET_ITEM(result.get(), i,
                        Object::check(Py_BuildValue("(OI)", function.get(), edge.output)).release());
     }
@@ -92,7 +121,10 @@ PyObject* node_variable(PyObject* self, void*) {
   });
 }
 PyObject* node_position(PyObject* self, void*) {
-  return PyLong_FromUnsignedLong(node_of(self).position);
+  const Node& node = node_of(self);
+  const bool is_row = row_of(self) != graph::ValueData::whole && node.extras && node.extras->rows;
+  return PyLong_FromUnsignedLong(is_row ? node.extras->rows->table->positions[row_of(self)]
+                                        : node.position);
 }
 PyObject* node_sequence(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self).sequence);
@@ -255,7 +287,7 @@ void add_roots(PyObject* tensors, PyObject* gradients, autograd::Request& reques
     PyObject* root = PySequence_Fast_GET_ITEM(roots.get(), i);
     if (!is_tensor(root)) raise(PyExc_TypeError, "backward: expected tensors");
     PyObject* given = PySequence_Fast_GET_ITEM(gradients, i);
-    const Value& value = value_of(root);
+    const Value& value = computed_value_of(root);
     if (!value->requires_grad) refuse_root(tensor_of(root));
     Value gradient;
     if (given == Py_None) {
@@ -265,7 +297,7 @@ void add_roots(PyObject* tensors, PyObject* gradients, autograd::Request& reques
       gradient = ones_like(value);
     } else {
       if (!is_tensor(given)) raise(PyExc_TypeError, "backward: gradients must be tensors or None");
-      gradient = value_of(given);
+      gradient = computed_value_of(given);
       if (gradient.sizes() != value.sizes()) {
         base::fail(ErrorKind::shape, "Mismatch in shape: grad_output[", i, "] has a shape of ",
                    gradient.sizes(), " and output[", i, "] has a shape of ", value.sizes());
@@ -303,7 +335,7 @@ PyObject* run_backward(PyObject*, PyObject* args) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(wanted.get()); ++i) {
         PyObject* input = PySequence_Fast_GET_ITEM(wanted.get(), i);
         if (!is_tensor(input)) raise(PyExc_TypeError, "inputs must be tensors");
-        const Value& value = value_of(input);
+        const Value& value = computed_value_of(input);
         if (!value->requires_grad) {
           base::fail(ErrorKind::gradient,
                      "One of the differentiated Tensors does not require grad (input ", i, ")");
@@ -321,7 +353,7 @@ PyObject* run_backward(PyObject*, PyObject* args) {
 PyObject* backward_of_one(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(tensor)) raise(PyExc_TypeError, "backward: expected a tensor");
-    const Value& value = value_of(tensor);
+    const Value& value = computed_value_of(tensor);
     if (!value->requires_grad) refuse_root(tensor_of(tensor));
     if (value.count() != 1) refuse_implicit_gradient(value);
     autograd::Request request;
@@ -391,7 +423,7 @@ void track(PyObject* tensor) {
 
 Node& producer_of(PyObject* tensor, const char* what) {
   if (!is_tensor(tensor)) raise(PyExc_TypeError, base::text(what, ": expected a Tensor"));
-  const Value& value = value_of(tensor);
+  const Value& value = computed_value_of(tensor);
   if (!value->producer) {
     base::fail(ErrorKind::gradient, "cannot ", what, " on a tensor that doesn't require gradient");
   }
@@ -407,7 +439,7 @@ PyObject* add_hook(PyObject*, PyObject* args) {
     const uint32_t output = node.is_leaf() ? 0 : value_of(tensor)->output;
     auto hook = std::make_shared<PythonHook>(function, &node);
     const uint64_t id = hook->id;
-    node.extra().hooks.push_back({output, id, std::move(hook)});
+    node.extra().hooks.push_back({output, value_of(tensor)->row, id, std::move(hook)});
     track(tensor);
     return PyLong_FromUnsignedLongLong(id);
   });
@@ -451,8 +483,9 @@ PyObject* retain_grad(PyObject*, PyObject* tensor) {
     Node& node = producer_of(tensor, "retain_grad");
     if (node.is_leaf() || tensor_of(tensor).retains_grad) Py_RETURN_NONE;
     Object weak = Object::check(PyWeakref_NewRef(tensor, nullptr));
+    const Value& value = value_of(tensor);
     node.extra().retained.push_back(
-        {value_of(tensor)->output, ++hook_ids, std::make_shared<RetainHook>(weak.get())});
+        {value->output, value->row, ++hook_ids, std::make_shared<RetainHook>(weak.get())});
     tensor_of(tensor).retains_grad = true;
     Py_RETURN_NONE;
   });
@@ -460,7 +493,7 @@ PyObject* retain_grad(PyObject*, PyObject* tensor) {
 PyObject* gradient_edge(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     Node& node = producer_of(tensor, "get the gradient edge");
-    Object object(wrap_node(&node));
+    Object object(wrap_node(&node, value_of(tensor)->row));
     return Py_BuildValue("(OI)", object.get(), node.is_leaf() ? 0 : value_of(tensor)->output);
   });
 }
@@ -570,7 +603,7 @@ void save_all(Node& node, PythonRule& rule, PyObject* saved, PyObject* inputs, P
     }
     if (!is_tensor(item))
       raise(PyExc_TypeError, "save_for_backward can only save tensors and None");
-    const Value& value = value_of(item);
+    const Value& value = computed_value_of(item);
     const uint32_t version = value.array().storage->version;
     rule.saved.push_back(static_cast<int>(node.saved.size()));
     const Py_ssize_t output = find_in(outputs, item);
@@ -617,11 +650,11 @@ PyObject* attach_function(PyObject*, PyObject* args) {
     Values given, results;
     std::vector<OutputKind> kinds;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-      given.push_back(value_of(PyTuple_GET_ITEM(inputs, i)));
+      given.push_back(computed_value_of(PyTuple_GET_ITEM(inputs, i)));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
       PyObject* item = PyTuple_GET_ITEM(outputs, i);
-      results.push_back(Value(value_of(item).array()));
+      results.push_back(Value(computed_value_of(item).array()));
       const long kind =
           i < PyTuple_GET_SIZE(given_kinds) ? PyLong_AsLong(PyTuple_GET_ITEM(given_kinds, i)) : 0;
       if (PyErr_Occurred()) throw PythonError{};
@@ -743,7 +776,8 @@ PyObject* live_nodes(PyObject*, PyObject*) { return PyLong_FromLongLong(Node::li
 PyObject* bump_version(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(tensor)) raise(PyExc_TypeError, "expected a Tensor");
-    tensor::Storage& storage = *tensor_of(tensor).array().storage;
+    tensor::Storage& storage = *computed_value_of(tensor).array().storage;
+    graph::run_readers(storage);
     storage.version += 1;
     storage.written_at = graph::current_position();
     storage.written_by = nullptr;
@@ -826,8 +860,10 @@ void clear_graph(const TensorData* tensor) {
 }
 
 PyObject* grad_function(const Value& value) {
+  if (!value->requires_grad) Py_RETURN_NONE;
+  graph::demand(value);
   if (!value->producer || value->producer->is_leaf()) Py_RETURN_NONE;
-  return wrap_node(value->producer.get());
+  return wrap_node(value->producer.get(), value->row);
 }
 
 void define_autograd(PyObject* module) {
@@ -836,6 +872,8 @@ void define_autograd(PyObject* module) {
        const_cast<char*>("One recorded operation: what `grad_fn` and `next_functions` give.")},
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(node_compare)},
+      {Py_tp_hash, reinterpret_cast<void*>(node_hash)},
       {Py_tp_getset, node_properties},
       {Py_tp_methods, node_methods},
       {Py_tp_doc, const_cast<char*>("A node of the graph: one op that was applied once.")},

@@ -58,7 +58,7 @@ void memory_dealloc(PyObject* object) {
 PyObject* memory_of(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(tensor)) raise(PyExc_TypeError, "memory_of() takes a Tensor");
-    const Array& array = value_of(tensor).array();
+    const Array& array = computed_value_of(tensor).array();
     Object object = Object::check(memory_type->tp_alloc(memory_type, 0));
     auto* self = reinterpret_cast<PyMemory*>(object.get());
     self->array = new Array(array);
@@ -219,7 +219,7 @@ struct Exported {
 PyObject* to_dlpack(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(tensor)) raise(PyExc_TypeError, "to_dlpack() takes a Tensor");
-    const Value& value = value_of(tensor);
+    const Value& value = computed_value_of(tensor);
     if (value->requires_grad) {
       raise(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
     }

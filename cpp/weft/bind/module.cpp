@@ -9,6 +9,7 @@
 #include "weft/graph/op.h"
 #include "weft/kernels/gemm.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 
 namespace nb = nanobind;
 
@@ -27,6 +28,7 @@ void connect_core() {
       []() -> void* { return PyEval_SaveThread(); },
       [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
   graph::link_ops();
+  ops::set_batch_rules();
 }
 
 void define_memory(nb::module_& module) {
@@ -72,6 +74,7 @@ NB_MODULE(_core, module) {
     define_autograd(m);
     define_random(m);
     define_optimizers(m);
+    define_lazy(m);
   } catch (const PythonError&) {
     throw nb::python_error();
   } catch (const weft::base::Error& error) {

@@ -16,7 +16,7 @@ std::vector<Array> arrays_of(PyObject* argument, const char* name, size_t expect
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
     if (!is_tensor(item)) raise(PyExc_TypeError, base::text(name, ": expected tensors"));
-    result.push_back(value_of(item).array());
+    result.push_back(computed_value_of(item).array());
   }
   if (expected != SIZE_MAX && result.size() != expected) {
     raise(PyExc_ValueError,
@@ -61,6 +61,7 @@ void check_all(const std::vector<Array>& parameters, std::vector<Array>& gradien
 void count_writes(const std::vector<Array>& parameters) {
   const graph::Position position = graph::current_position();
   for (const Array& parameter : parameters) {
+    graph::run_readers(*parameter.storage);
     parameter.storage->version += 1;
     parameter.storage->written_at = position;
     parameter.storage->written_by = nullptr;

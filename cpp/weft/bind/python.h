@@ -9,6 +9,7 @@
 #include <string>
 
 #include "weft/base/errors.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/tensor.h"
 
 namespace weft::bind {
@@ -90,6 +91,8 @@ inline TensorData& tensor_of(PyObject* object) {
   return *reinterpret_cast<PyTensor*>(object)->tensor;
 }
 inline const Value& value_of(PyObject* object) { return tensor_of(object).value(); }
+// The same, computed: for those who look at its memory or its place in the graph.
+inline const Value& computed_value_of(PyObject* object) { return graph::demand(value_of(object)); }
 
 PyObject* wrap(Value value);              // a new Tensor
 PyObject* wrap(const TensorRef& tensor);  // its existing Python object, or a new one; None for null
@@ -130,6 +133,7 @@ void define_autograd(PyObject* module);
 void define_random(PyObject* module);
 void define_optimizers(PyObject* module);
 void define_reading(PyObject* module);
+void define_lazy(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
 PyObject* grad_function(const Value& value);        // new reference; None for leaves
 // For garbage collection: Python objects in the graph that only this tensor owns.

@@ -73,7 +73,7 @@ void require_single(const Value& value) {
 template <class T>
 T read_as(const Value& value, DType dtype) {
   require_single(value);
-  const Array& array = value.array();
+  const Array& array = graph::demand(value).array();
   if (array.dtype == dtype) return *array.as<T>();
   Array target = Array::allocate(array.sizes, dtype);
   kernels::copy(array, target);
@@ -349,7 +349,7 @@ Value number_from_python(PyObject* object) {
 
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
-    const Array& array = value_of(data).array();
+    const Array& array = computed_value_of(data).array();
     Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
     kernels::copy(array, copy);
     return Value(std::move(copy));
@@ -372,10 +372,11 @@ bool read_bool(const Value& value) {
 
 PyObject* to_python_number(const Value& value) {
   require_single(value);
-  return element(value.dtype(), value.array().data());
+  return element(value.dtype(), graph::demand(value).array().data());
 }
 
 PyObject* to_python_list(const Value& value) {
+  graph::demand(value);
   return nested_list(value.array(), 0, value.array().data());
 }
 

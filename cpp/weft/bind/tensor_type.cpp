@@ -323,7 +323,7 @@ int set_data(PyObject* self, PyObject* data, void*) {
   return guarded(
       [&] {
         if (!data || !is_tensor(data)) raise(PyExc_TypeError, "data must be a Tensor");
-        tensor_of(self).replace(value_of(data));
+        tensor_of(self).replace(computed_value_of(data));
         return 0;
       },
       -1);
@@ -332,7 +332,7 @@ PyObject* get_base(PyObject* self, void*) {
   return guarded([&] { return wrap(TensorRef(tensor_of(self).base())); });
 }
 PyObject* get_version(PyObject* self, void*) {
-  return PyLong_FromUnsignedLong(tensor_of(self).array().storage->version);
+  return PyLong_FromUnsignedLong(computed_value_of(self).array().storage->version);
 }
 PyObject* get_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -436,7 +436,7 @@ PyObject* method_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(tensor_of(self).array().offset);
 }
 PyObject* method_pointer(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(tensor_of(self).array().data());
+  return PyLong_FromVoidPtr(computed_value_of(self).array().data());
 }
 PyObject* method_is_contiguous(PyObject* self, PyObject*) {
   return PyBool_FromLong(tensor_of(self).array().is_contiguous());

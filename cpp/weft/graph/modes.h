@@ -15,6 +15,7 @@ class Call;
 struct Program;
 class ProgramBuilder;
 struct PackedTensor;
+struct RowTable;
 
 // Decides when a recorded application runs.
 struct Executor {
@@ -36,10 +37,14 @@ struct SaveHooks {
 struct Modes {
   bool grad = true;
   bool inference = false;
+  bool lazy = false;                   // record now, run when a value is needed
+  int32_t example = -1;                // of a map: which one runs now
+  void* park = nullptr;                // of a map: how its fibers step aside (bind/lazy.cpp)
   bool keep_values = false;            // nodes keep their results, for debugging
   const Executor* executor = nullptr;  // null: the default one
   ProgramBuilder* tracer = nullptr;    // notes each application while a Program is made
   SaveHooks* save_hooks = nullptr;
+  const std::shared_ptr<const RowTable>* rows = nullptr;  // while a batch of them runs
   Position position = 0;  // when not 0: what is recorded now is blamed on this position
 };
 
@@ -69,6 +74,8 @@ struct Host {
   void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*,
                                                             int64_t) = nullptr;
   const Executor* eager = nullptr;
+  // Computes pending values, or parks the fiber that asks until somebody has.
+  void (*demand)(std::span<const Value> values) = nullptr;
 };
 inline Host host;
 

@@ -20,6 +20,7 @@ struct TensorData;
 struct Edge {
   base::Ref<Node> node;
   uint32_t output = 0;
+  int32_t row = ValueData::whole;
 };
 
 // What a user's pack hook returned, kept by bind/.
@@ -48,6 +49,7 @@ struct GradientHook {
 
 struct OutputHook {
   uint32_t output;
+  int32_t row;
   uint64_t id;
   std::shared_ptr<GradientHook> hook;
 };
@@ -72,12 +74,34 @@ struct KeptValues {
   std::vector<Array> gradients;  // without memory where there was none
 };
 
+// Of a node that ran for several rows at once, dimension 0 of its stacked inputs and of its
+// outputs: whose rows they are. Backward runs the rows that a gradient reached.
+struct RowTable {
+  std::vector<Position> positions;  // of each row's application
+  std::vector<int32_t> examples;    // of a map; -1 outside
+};
+struct Rows {
+  std::shared_ptr<const RowTable> table;
+  uint32_t stacked = 0;        // bit i: input i has rows; the others are shared by all
+  std::vector<bool> released;  // rows that a backward has been through
+  size_t count() const { return table->positions.size(); }
+};
+
+// Of a node that only collects rows for the next one: row i is row `rows[i]` of edge `sources[i]`
+// (-1: not a row but all of it; edges without a node need no gradient).
+struct Gathered {
+  std::vector<int32_t> sources;
+  std::vector<int32_t> rows;
+};
+
 struct NodeExtras {
   std::vector<OutputHook> hooks;     // of tensors that are outputs of this node
   std::vector<OutputHook> retained;  // retain_grad
   std::unique_ptr<CustomRule> custom;
   std::unique_ptr<Leaf> leaf;
   std::unique_ptr<KeptValues> kept;
+  std::unique_ptr<Rows> rows;
+  std::unique_ptr<Gathered> gathered;
   void* wrapper = nullptr;  // bind's Python object for grad_fn, borrowed
 };
 

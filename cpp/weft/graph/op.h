@@ -162,6 +162,25 @@ struct OfParts {
 };
 inline OfParts of_parts() { return {}; }
 
+class Batched;
+using BatchFunction = Values (*)(const Batched& batch);
+
+// How many applications, one for each row, run as one (graph/batch.h).
+struct BatchRule {
+  BatchRule() = default;
+  template <class F>
+    requires std::is_convertible_v<F, BatchFunction>
+  BatchRule(F f, uint32_t weights = 0) : function(f), weights(weights) {}
+  struct Reason {
+    std::string_view text;
+  };
+  BatchRule(Reason reason) : reason(reason.text) {}
+  BatchFunction function = nullptr;
+  uint32_t weights = 0;          // bit i: input i, if it is a parameter, is one and the same
+  std::string_view free = {};    // an attribute in which rows may differ
+  std::string_view reason = "";  // why there is none
+};
+
 // What the declaration says; `Op` adds what is derived from it.
 struct Declaration {
   std::string_view signature;
@@ -170,6 +189,7 @@ struct Declaration {
   Run run;
   Rule gradient;
   std::string_view shown_as = {};  // grad_fn's name where PyTorch's differs from the op's
+  BatchRule batch = {};
 };
 
 struct Op : Declaration {

@@ -1,9 +1,13 @@
 #include "weft/graph/record.h"
 
 #include <algorithm>
+#include <cstring>
+#include <unordered_map>
 
+#include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
+#include "weft/graph/tensor.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::graph {
@@ -166,8 +170,7 @@ void add_edges(Node& node, std::span<const Value> inputs) {
   for (const Value& input : inputs) {
     Edge& edge = node.edges.emplace_back();
     if (!input || !input->requires_grad) continue;
-    edge.node = input->producer;
-    edge.output = input->output;
+    edge = {input->producer, input->output, input->row};
   }
 }
 
@@ -194,6 +197,18 @@ void keep_values(Node& node, std::span<const Value> outputs) {
 
 // Metas have no memory, and so no versions.
 uint32_t version_of(const Array& array) { return array.storage ? array.storage->version : 0; }
+
+// A part of a batch: whatever is made of rows has rows.
+void mark_rows(Node& node, std::span<const Value> inputs) {
+  uint32_t stacked = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] && inputs[i]->has_rows) stacked |= bit_of(i);
+  }
+  if (!stacked) return;
+  node.extra().rows = std::make_unique<Rows>();
+  node.extras->rows->table = *modes.rows;
+  node.extras->rows->stacked = stacked;
+}
 
 void attach(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
             std::span<Value> outputs, Need need, bool in_place, bool uniform = false) {
@@ -223,6 +238,8 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
     }
   }
   if (modes.keep_values) keep_values(*node, outputs);
+  if (modes.rows) [[unlikely]]
+    mark_rows(*node, inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!tensor::is_floating(outputs[i].dtype())) continue;
     outputs[i]->producer = node;
@@ -231,13 +248,13 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
   }
 }
 
-void finish(const Call& call, std::span<Value> outputs, bool in_place) {
-  if (modes.tracer) modes.tracer->note(call, outputs, current_position());
-  const Need need = need_of(call.inputs);
-  if (modes.grad && need.needs && call.op.differentiable() && !outputs.empty() &&
-      tensor::is_floating(outputs[0].dtype())) {
-    attach(call.op, call.attributes, call.inputs, outputs, need, in_place);
-  } else {
+bool needs_gradient(const Call& call, Need need, std::span<const Value> outputs) {
+  return modes.grad && need.needs && call.op.differentiable() && !outputs.empty() &&
+         tensor::is_floating(outputs[0].dtype());
+}
+
+void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
+  if (!needs_gradient(call, need, outputs)) {
     const Cut why = !modes.grad                ? Cut::no_grad
                     : call.op.name == "detach" ? Cut::detach
                     : outputs.empty() || tensor::is_floating(outputs[0].dtype())
@@ -249,6 +266,74 @@ void finish(const Call& call, std::span<Value> outputs, bool in_place) {
     for (const Value& output : outputs)
       output->inference = !call.op.is_view() || call[0]->inference;
   }
+  if (modes.rows) [[unlikely]] {
+    const bool has_rows = std::any_of(call.inputs.begin(), call.inputs.end(),
+                                      [](const Value& input) { return input && input->has_rows; });
+    for (const Value& output : outputs) output->has_rows = has_rows;
+  }
+  if (call.op.is_view()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i]->view.reset(new ViewOf{call[0], &call.op, call.attributes});
+      outputs[i]->view_output = static_cast<uint32_t>(i);
+    }
+  }
+}
+
+void finish(const Call& call, std::span<Value> outputs, bool in_place) {
+  if (modes.tracer) modes.tracer->note(call, outputs, current_position());
+  const Need need = need_of(call.inputs);
+  if (needs_gradient(call, need, outputs)) {
+    attach(call.op, call.attributes, call.inputs, outputs, need, in_place);
+  }
+  mark_outputs(call, outputs, need);
+}
+
+// Whether this call can be left for later: its shape does not depend on values, and nobody watches
+// what it saves.
+bool can_wait(const Op& op) {
+  return modes.lazy && !modes.executor && !modes.tracer && !modes.save_hooks &&
+         !modes.keep_values && op.run.kind != Run::Kind::by_value;
+}
+
+// Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
+// as long as it is the same.
+Value snapshot(const Value& value) {
+  static std::unordered_map<const tensor::Storage*, Value> snapshots;
+  const Array& array = value.array();
+  if (snapshots.size() > 1024) snapshots.clear();
+  Value& kept = snapshots[array.storage.get()];
+  const int64_t bytes = array.count() * tensor::item_size(array.dtype);
+  const bool same = kept && kept.array().dtype == array.dtype && kept.sizes() == array.sizes &&
+                    kept->producer == value->producer && array.is_contiguous() &&
+                    std::memcmp(kept.array().data(), array.data(), bytes) == 0;
+  if (!same) {
+    kept = Value(own_memory(value));
+    kept->take_history(*value.get());
+  }
+  return kept;
+}
+
+Values record_pending(const Call& call) {
+  base::Ref<Pending> pending(new Pending(call.op, call.attributes, call.inputs));
+  pending->compute = call.compute;
+  for (Value& input : pending->inputs) {
+    if (input && input.array().storage && input.array().storage->is_foreign())
+      input = snapshot(input);
+  }
+  Values outputs;
+  for (const Array& array : call.outputs) {
+    Value& output =
+        outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
+    output->pending = pending;
+    output->output = static_cast<uint32_t>(pending->outputs.size());
+    pending->outputs.push_back(output.get());
+  }
+  const Need need = need_of(call.inputs);
+  const bool grad = needs_gradient(call, need, outputs);
+  for (const Value& output : outputs)
+    output->requires_grad = grad && tensor::is_floating(output.dtype());
+  mark_outputs(call, std::span(outputs.data(), outputs.size()), need);
+  return outputs;
 }
 
 // Up to here an element-wise op costs more around the loop than in it.
@@ -265,8 +350,9 @@ void spread(const Array& number, void* tile, int64_t count) {
 // Small models live on this: element-wise ops over float tensors of one shape that lie in order,
 // and numbers, without the general machinery. Empty: not such a case. Gives what it would give.
 Value record_small(const Op& op, std::span<const Value> inputs) {
-  if (modes.executor || modes.tracer || modes.inference || op.shape.masks != 0 ||
-      op.shape.function || op.shape.result >= Result::boolean || inputs.size() > 3) {
+  if (modes.executor || modes.tracer || modes.inference || modes.lazy || modes.rows ||
+      op.shape.masks != 0 || op.shape.function || op.shape.result >= Result::boolean ||
+      inputs.size() > 3) {
     return {};
   }
   const ValueData* like = inputs[0].get();
@@ -276,7 +362,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
   const BlockFunction block = op.blocks[shape.dtype == DType::f64];
   if (!block) return {};  // no formula for floats: the general way says so
   const int64_t count = shape.count();
-  if (count > small_count || !shape.is_contiguous()) return {};
+  if (count > small_count || !shape.is_contiguous() || !shape.storage) return {};
   alignas(64) char tiles[2][small_count * 8];
   const void* pointers[3];
   Need need;
@@ -290,7 +376,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
       shape.dtype == DType::f32 ? spread<float>(input.array, tiles[i], count)
                                 : spread<double>(input.array, tiles[i], count);
     } else if (input.array.dtype == shape.dtype && input.array.sizes == shape.sizes &&
-               input.array.is_contiguous()) {
+               input.array.is_contiguous() && input.array.storage) {
       pointers[i] = input.array.data();
     } else {
       return {};
@@ -318,17 +404,14 @@ Value record_pointwise(const Op& op, std::span<const Value> inputs) {
 Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
+  const bool waits = can_wait(op);
+  if (!waits) demand(inputs);
   infer(call);
+  if (waits) return record_pending(call);
   if (!op.is_view()) executor().run(call);
   Values outputs;
   for (Array& array : call.outputs) outputs.push_back(Value(std::move(array)));
   finish(call, std::span(outputs.data(), outputs.size()), false);
-  if (op.is_view()) {
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i]->view.reset(new ViewOf{inputs[0], &op, call.attributes});
-      outputs[i]->view_output = static_cast<uint32_t>(i);
-    }
-  }
   return outputs;
 }
 
@@ -366,19 +449,23 @@ Values without_overwritten(const Op& op, const Attributes& attributes,
     // The whole storage counts: its version is what backward looks at.
     if (!kept[i] || !(saved & bit_of(i)) || kept[i].array().storage != destination.storage)
       continue;
-    const Array& array = inputs[i].array();
-    Array copy = Array::allocate(array.sizes, array.dtype);
-    host.copy(array, copy);
-    kept[i] = Value(std::move(copy));
-    kept[i]->producer = inputs[i]->producer;
-    kept[i]->output = inputs[i]->output;
-    kept[i]->requires_grad = inputs[i]->requires_grad;
+    kept[i] = Value(own_memory(inputs[i]));
+    kept[i]->take_history(*inputs[i].get());
   }
   return kept;
 }
 
 Value record_into(const Op& op, std::span<const Value> given, Attributes attributes,
                   const Array& destination) {
+  if (Pending::live() > 0) [[unlikely]] {
+    demand(given);
+    run_readers(*destination.storage);
+  }
+  const bool lazy = std::exchange(modes.lazy, false);
+  struct Restore {
+    bool lazy;
+    ~Restore() { modes.lazy = lazy; }
+  } const restore{lazy};
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
@@ -430,11 +517,7 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   }
   Value output(destination);
   if (node_source) {
-    output->producer = composed->producer;
-    output->output = composed->output;
-    output->requires_grad = composed->requires_grad;
-    output->cut = composed->cut;
-    output->cut_at = composed->cut_at;
+    output->take_history(*composed.get());
   } else {
     finish(call, std::span(&output, 1), true);
   }
@@ -445,7 +528,17 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
 }
 
 Value detach(const Value& value, Cut why) {
-  Value result(value.array());
+  Value result;
+  if (value->pending && modes.lazy) {
+    static const Op& alias = *find_op("alias");
+    ModesGuard guard;
+    modes.grad = false;
+    result = std::move(record(alias, std::span(&value, 1))[0]);
+    result->view.reset();
+  } else {
+    demand(value);
+    result = Value(value->row == ValueData::whole ? value.array() : own_memory(value));
+  }
   result->inference = value->inference;
   mark_cut(std::span(&value, 1), std::span(&result, 1), value->requires_grad, why);
   return result;

@@ -4,6 +4,7 @@
 
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 
 namespace weft::graph {
@@ -18,7 +19,7 @@ TensorData::~TensorData() {
 }
 
 void TensorData::set_requires_grad(bool wanted) {
-  const Value& current = value();
+  const Value& current = demand(value());
   if (current->requires_grad == wanted) return;
   if (!wanted) {
     if (!is_leaf()) {
@@ -42,8 +43,15 @@ void TensorData::set_requires_grad(bool wanted) {
         ErrorKind::gradient,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
-  current->producer = make_leaf_node(this);
-  current->requires_grad = true;
+  if (current->row != ValueData::whole) rebind(Value(own_memory(current)));
+  value_->producer = make_leaf_node(this);
+  value_->requires_grad = true;
+}
+
+Array own_memory(const Value& value) {
+  Array copy = Array::allocate(value.sizes(), value.dtype());
+  host.copy(value.array(), copy);
+  return copy;
 }
 
 void TensorData::replace(Value value) {

@@ -22,7 +22,11 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   const Array& array() const { return value_.array(); }  // memory does not move when rebound
   const Value& last_value() const { return value_; }     // without looking at the base
   bool requires_grad() { return value()->requires_grad; }
-  bool is_leaf() { return !value()->producer || value()->producer->is_leaf(); }
+  bool is_leaf() {
+    const Value& current = value();
+    if (current->pending) return !current->requires_grad;
+    return !current->producer || current->producer->is_leaf();
+  }
   // Turns a value without history into a leaf that accumulates gradients, or back.
   void set_requires_grad(bool wanted);
   // Replaces the value, and with it what views of this tensor are views of.
@@ -58,6 +62,9 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
 };
 
 using TensorRef = base::Ref<TensorData>;
+
+// A copy of the value's memory: a row of a batch shares its memory with its neighbours.
+Array own_memory(const Value& value);
 
 // Applies the steps to another value of the base's shape.
 Value apply_views(const std::vector<TensorData::ViewStep>& chain, Value value);

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "weft/graph/node.h"
+#include "weft/graph/pending.h"
 
 namespace weft::graph {
 namespace {
@@ -37,9 +38,19 @@ ValueData::ValueData(Array given) : array(std::move(given)) {}
 ValueData::ValueData(base::Ref<tensor::Storage> storage, const Array& other)
     : array{std::move(storage), other.sizes, other.strides, 0, other.dtype} {}
 ValueData::~ValueData() {
+  if (pending) pending->outputs[output] = nullptr;
   // A long chain of views goes one by one, not each inside the next.
   std::unique_ptr<ViewOf> next = std::move(view);
   while (next && next->parent.get()->use_count() == 1) next = std::move(next->parent->view);
+}
+
+void ValueData::take_history(const ValueData& other) {
+  producer = other.producer;
+  output = other.output;
+  row = other.row;
+  requires_grad = other.requires_grad;
+  cut = other.cut;
+  cut_at = other.cut_at;
 }
 
 Value number_value(double number) { return cached_number(number, DType::f64); }

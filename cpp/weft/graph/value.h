@@ -17,6 +17,7 @@ using tensor::DType;
 
 class Node;
 struct Op;
+struct Pending;
 
 // Where in the user's program something happened; 0 is unknown. bind/ resolves it to file and line.
 using Position = uint32_t;
@@ -27,16 +28,24 @@ enum class Cut : uint8_t { none, detach, no_grad, integer, not_differentiable, l
 struct ViewOf;
 
 struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
-  Array array;               // shape, dtype, strides; storage is empty until computed
-  base::Ref<Node> producer;  // of a leaf that requires grad: its accumulation node
-  uint32_t output = 0;       // which of the producer's outputs
-  Position cut_at = 0;       // where the path of gradients ended, for messages
-  uint32_t view_output = 0;  // of a view: which of the view op's outputs
+  Array array;                 // shape, dtype, strides; storage is empty until computed
+  base::Ref<Node> producer;    // of a leaf that requires grad: its accumulation node
+  base::Ref<Pending> pending;  // what will compute it; empty once it is computed
+  uint32_t output = 0;         // which of the producer's outputs
+  int32_t row = whole;         // of a producer that ran for several rows at once: which of them
+  Position cut_at = 0;         // where the path of gradients ended, for messages
+  uint32_t view_output = 0;    // of a view: which of the view op's outputs
   Cut cut = Cut::none;
   bool requires_grad = false;
+  bool has_rows = false;         // dimension 0 counts rows of a batch
   bool is_number = false;        // came from a Python number: promotes weakly
   bool inference = false;        // made in inference mode
   std::unique_ptr<ViewOf> view;  // set on results of view ops
+
+  static constexpr int32_t whole = -1;
+
+  // The same place in the graph of gradients as `other`.
+  void take_history(const ValueData& other);
 
   explicit ValueData(Array given);
   // Memory in order, like that of `other`.

@@ -1,0 +1,150 @@
+// Gradients under way in one backward: those that have arrived at nodes still to be visited. A
+// heap of nodes by creation number: the youngest is next, and all its consumers are done by then.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "ops.h"
+#include "weft/autograd/accumulate.h"
+#include "weft/autograd/rows.h"
+#include "weft/base/pointer_map.h"
+#include "weft/graph/modes.h"
+
+namespace weft::autograd {
+
+// Gradients that have arrived at a node, one per output.
+struct Arrived {
+  base::Ref<graph::Node> node;
+  graph::Values gradients;
+  uint32_t owned = 0;      // bit i: the memory of gradient i is ours to add into
+  bool all_rows = true;    // of a node with rows: false while only some of them have a gradient
+  std::vector<bool> rows;  // then: which
+
+  bool has_row(int32_t row) const { return all_rows || rows[row]; }
+};
+
+class Arrivals {
+ public:
+  explicit Arrivals(graph::Modes& modes) : modes_(modes) {}
+  Arrivals(const Arrivals&) = delete;
+  Arrivals& operator=(const Arrivals&) = delete;
+  ~Arrivals() {
+    // After an error some nodes still wait.
+    for (const auto& [sequence, node] : queue_) take_slot(node);
+  }
+
+  bool empty() const { return queue_.empty(); }
+
+  // Takes the youngest node out and passes it on.
+  template <class Visit>
+  void visit_next(const Visit& visit) {
+    std::pop_heap(queue_.begin(), queue_.end());
+    const uint32_t slot = take_slot(queue_.back().second);
+    queue_.pop_back();
+    visit(*arrived_[slot]);
+    arrived_[slot]->gradients.clear();
+    arrived_[slot]->node.reset();
+    free_.push_back(slot);
+  }
+
+  void send(const graph::Edge& edge, graph::Value gradient) {
+    const auto& [node, output, row] = edge;
+    if (row != graph::ValueData::whole) [[unlikely]] {
+      const int32_t from = 0;
+      return send_rows(edge, std::span(&row, 1), ops::unsqueeze(gradient, 0), std::span(&from, 1));
+    }
+    Arrived& arrived = arrived_at(node).first;
+    arrived.all_rows = true;
+    graph::Value& sum = arrived.gradients[output];
+    if (!sum) {
+      sum = std::move(gradient);
+    } else if (!is_recorded() && (arrived.owned & graph::bit_of(output))) {
+      add_into(sum.array(), gradient.array());
+    } else {
+      sum = ops::add(sum, gradient);
+      arrived.owned |= graph::bit_of(output);
+    }
+  }
+
+  // Adds rows `from` of a panel of gradients to rows `to` of the node's output.
+  void send_rows(const graph::Edge& edge, std::span<const int32_t> to, const graph::Value& panel,
+                 std::span<const int32_t> from) {
+    const auto& [node, output, row] = edge;
+    const auto [arrived, is_new] = arrived_at(node);
+    const graph::Meta& meta = node->outputs[output];
+    if (is_new) {
+      arrived.all_rows = false;
+      arrived.rows.assign(static_cast<size_t>(meta.sizes[0]), false);
+    }
+    graph::Value& sum = arrived.gradients[output];
+    if (is_recorded()) {
+      sum = add_rows(sum ? sum : ops::zeros(meta.sizes, meta.dtype), to, panel, from);
+    } else {
+      if (!sum) {
+        sum = ops::zeros(meta.sizes, meta.dtype);
+      } else if (!(arrived.owned & graph::bit_of(output))) {
+        sum = ops::clone(sum);
+      }
+      arrived.owned |= graph::bit_of(output);
+      add_rows_into(sum.array(), to, panel.array(), from);
+    }
+    if (arrived.all_rows) return;
+    for (int32_t r : to) arrived.rows[r] = true;
+    const auto missing = std::find(arrived.rows.begin(), arrived.rows.end(), false);
+    arrived.all_rows = missing == arrived.rows.end();
+  }
+
+ private:
+  bool is_recorded() const { return modes_.grad || modes_.tracer; }
+
+  std::pair<Arrived&, bool> arrived_at(const base::Ref<graph::Node>& node) {
+    uint32_t slot = node->visited_by == this ? node->visit_slot : elsewhere_.find(node.get());
+    const bool is_new = slot == base::PointerMap::missing;
+    if (is_new) slot = add(node);
+    return {*arrived_[slot], is_new};
+  }
+
+  // A place for the gradients of a node that none has reached yet.
+  uint32_t add(const base::Ref<graph::Node>& node) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<uint32_t>(arrived_.size()));
+      arrived_.push_back(std::make_unique<Arrived>());
+    }
+    const uint32_t slot = free_.back();
+    free_.pop_back();
+    arrived_[slot]->node = node;
+    arrived_[slot]->gradients.resize(node->is_leaf() ? 1 : node->outputs.size());
+    arrived_[slot]->owned = 0;
+    arrived_[slot]->all_rows = true;
+    if (node->visited_by) {  // a backward inside this one, or of another thread
+      elsewhere_.insert(node.get(), slot);
+    } else {
+      node->visited_by = this;
+      node->visit_slot = slot;
+    }
+    queue_.emplace_back(node->sequence, node.get());
+    std::push_heap(queue_.begin(), queue_.end());
+    return slot;
+  }
+
+  // Where the node's gradients are; the node is free for other backwards again.
+  uint32_t take_slot(graph::Node* node) {
+    if (node->visited_by == this) {
+      node->visited_by = nullptr;
+      return node->visit_slot;
+    }
+    const uint32_t slot = elsewhere_.find(node);
+    elsewhere_.erase(node);
+    return slot;
+  }
+
+  graph::Modes& modes_;
+  base::PointerMap elsewhere_;  // slots of nodes that another backward visits too
+  std::vector<std::unique_ptr<Arrived>> arrived_;
+  std::vector<uint32_t> free_;
+  std::vector<std::pair<uint64_t, graph::Node*>> queue_;
+};
+
+}  // namespace weft::autograd

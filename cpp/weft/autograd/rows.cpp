@@ -1,0 +1,125 @@
+#include "weft/autograd/rows.h"
+
+#include <algorithm>
+
+#include "ops.h"
+#include "weft/autograd/accumulate.h"
+#include "weft/autograd/rule.h"
+#include "weft/autograd/saved.h"
+#include "weft/graph/modes.h"
+
+namespace weft::autograd {
+
+using base::ErrorKind;
+using graph::bit_of;
+using graph::Dims;
+using graph::Node;
+using graph::Value;
+using graph::Values;
+using tensor::Array;
+
+Value index_of(std::span<const int32_t> rows) {
+  Array index = Array::allocate({static_cast<int64_t>(rows.size())}, tensor::DType::i64);
+  std::copy(rows.begin(), rows.end(), index.as<int64_t>());
+  return Value(std::move(index));
+}
+
+Value rows_of(const Value& panel, std::span<const int32_t> rows) {
+  bool all = panel.size(0) == static_cast<int64_t>(rows.size());
+  for (size_t i = 0; all && i < rows.size(); ++i) all = rows[i] == static_cast<int32_t>(i);
+  return all ? panel : ops::index_select(panel, 0, index_of(rows));
+}
+
+Value add_rows(const Value& sum, std::span<const int32_t> to, const Value& panel,
+               std::span<const int32_t> from) {
+  Dims sizes = sum.sizes();
+  sizes[0] = static_cast<int64_t>(to.size());
+  const Value part = ops::reshape(rows_of(panel, from), sizes);
+  return ops::index_put(sum, {index_of(to)}, part, {0}, true);
+}
+
+void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& panel,
+                   std::span<const int32_t> from) {
+  const bool is_double = sum.dtype == tensor::DType::f64;
+  const int64_t count = sum.count() / sum.sizes[0];
+  bool simple = sum.dtype <= tensor::DType::f64 && sum.dtype == panel.dtype && count > 0;
+  Array row = panel;
+  if (simple) {
+    row.sizes.erase(0);
+    row.strides.erase(0);
+    simple = row.is_contiguous() && sum.is_contiguous();
+  }
+  if (!simple) {
+    graph::ModesGuard guard;
+    graph::modes.grad = false;
+    graph::host.copy(add_rows(Value(sum), to, Value(panel), from).array(), sum);
+    return;
+  }
+  const int64_t item = tensor::item_size(sum.dtype);
+  const auto add = ops::op_add.blocks[is_double];
+  for (size_t i = 0; i < to.size(); ++i) {
+    char* target = sum.data() + to[i] * count * item;
+    const void* operands[] = {target, panel.data() + from[i] * panel.strides[0] * item};
+    add(target, operands, count);
+  }
+  sum.storage->version += 1;
+}
+
+Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {
+  auto [inputs, outputs] = unpack(node);
+  const uint32_t stacked = node.extras->rows->stacked;
+  const auto count = static_cast<int64_t>(rows.size());
+  Node part(node.op, node.position);  // like the node, with fewer rows
+  part.attributes = node.attributes;
+  part.plan = node.plan;
+  part.input_count = node.input_count;
+  for (size_t i = 0; i < node.input_count; ++i) {
+    graph::Meta meta = node.input_meta(i);
+    if (stacked & bit_of(i)) {
+      meta.sizes[0] = count;
+      if (inputs[i]) inputs[i] = rows_of(inputs[i], rows);
+    }
+    part.inputs.push_back(std::move(meta));
+  }
+  Values reached;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    graph::Meta meta = node.outputs[i];
+    reached.push_back(gradients[i]);
+    if (!meta.sizes.empty()) {  // a single number is for all rows
+      meta.sizes[0] = count;
+      if (outputs[i]) outputs[i] = rows_of(outputs[i], rows);
+      if (gradients[i]) reached[i] = rows_of(gradients[i], rows);
+    }
+    part.outputs.push_back(std::move(meta));
+  }
+  graph::Gradient g(part, reached, inputs, outputs);
+  try {
+    return node.op->gradient.function(g);
+  } catch (const base::Error& error) {
+    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
+  }
+}
+
+void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
+  const std::vector<bool>& released = node.extras->rows->released;
+  if (released.empty()) return;
+  for (int32_t row : rows) {
+    if (!released[row]) continue;
+    base::fail(ErrorKind::gradient,
+               "Trying to backward through the graph a second time: the result of ", node.op->name,
+               " at ", graph::position_text(node.extras->rows->table->positions[row]),
+               " was used by an earlier backward that freed the tensors it had saved. Call that "
+               "backward with retain_graph=True, or compute the result again, or detach() what the "
+               "two have in common.");
+  }
+}
+
+void release_rows(Node& node, std::span<const int32_t> rows, graph::Position at) {
+  std::vector<bool>& released = node.extras->rows->released;
+  if (node.saved.empty()) return;
+  released.resize(node.extras->rows->count());
+  for (int32_t row : rows) released[row] = true;
+  if (std::find(released.begin(), released.end(), false) == released.end()) node.release_saved(at);
+}
+
+}  // namespace weft::autograd

@@ -1,0 +1,32 @@
+// Gradients of single rows: of values that were computed many at a time.
+#pragma once
+
+#include <span>
+
+#include "weft/graph/node.h"
+
+namespace weft::autograd {
+
+// Row indices as a tensor.
+graph::Value index_of(std::span<const int32_t> rows);
+// The rows of a panel; the panel itself if those are all, in order.
+graph::Value rows_of(const graph::Value& panel, std::span<const int32_t> rows);
+
+// sum with rows `from` of the panel added to its rows `to`; each row of the panel has as many
+// elements as one of the sum.
+graph::Value add_rows(const graph::Value& sum, std::span<const int32_t> to,
+                      const graph::Value& panel, std::span<const int32_t> from);
+// The same in place.
+void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
+                   const tensor::Array& panel, std::span<const int32_t> from);
+
+// Runs the gradient rule for some rows of the node; gradients of stacked inputs have those only.
+graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
+                               std::span<const int32_t> rows);
+
+// Raises if one of the rows has been through a backward that freed what was saved.
+void refuse_second_backward(const graph::Node& node, std::span<const int32_t> rows);
+// Frees what was saved once every row has been through a backward.
+void release_rows(graph::Node& node, std::span<const int32_t> rows, graph::Position at);
+
+}  // namespace weft::autograd

@@ -1,0 +1,145 @@
+// Lazy scopes and fibers: who computes what is pending, and when.
+#include "weft/exec/lazy.h"
+#include "weft/bind/python.h"
+#include "weft/graph/modes.h"
+
+namespace weft::bind {
+namespace {
+
+using graph::modes;
+using graph::Pending;
+
+thread_local std::vector<Value> demanded;  // by the fibers that are parked
+
+// A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
+void demand_values(std::span<const Value> values) {
+  if (!modes.park || modes.executor) return exec::run_pending(values);
+  for (const Value& value : values) {
+    if (value && value->pending) demanded.push_back(value);
+  }
+  const graph::Modes kept = modes;
+  const Object done = Object(PyObject_CallNoArgs(static_cast<PyObject*>(modes.park)));
+  modes = kept;
+  if (!done) throw PythonError{};
+  for (const Value& value : values) {
+    if (value && value->pending) return exec::run_pending(values);
+  }
+}
+
+PyObject* set_lazy(PyObject*, PyObject* wanted) {
+  const bool before = std::exchange(modes.lazy, wanted == Py_True);
+  return PyBool_FromLong(before);
+}
+PyObject* is_lazy(PyObject*, PyObject*) { return PyBool_FromLong(modes.lazy); }
+
+// start_fiber(example, park): from here on ops are recorded for that example, and what needs a
+// value calls `park`, which the map keeps alive.
+PyObject* start_fiber(PyObject*, PyObject* args) {
+  int example;
+  PyObject* park;
+  if (!PyArg_ParseTuple(args, "iO", &example, &park)) return nullptr;
+  modes.example = example;
+  modes.park = park;
+  modes.lazy = true;
+  Py_RETURN_NONE;
+}
+
+// keep_modes() returns the thread's modes; give_modes(kept) sets them again.
+PyObject* keep_modes(PyObject*, PyObject*) {
+  return PyCapsule_New(new graph::Modes(modes), "weft.modes", [](PyObject* capsule) {
+    delete static_cast<graph::Modes*>(PyCapsule_GetPointer(capsule, "weft.modes"));
+  });
+}
+PyObject* give_modes(PyObject*, PyObject* capsule) {
+  const auto* kept = static_cast<graph::Modes*>(PyCapsule_GetPointer(capsule, "weft.modes"));
+  if (!kept) return nullptr;
+  modes = *kept;
+  Py_RETURN_NONE;
+}
+
+// Runs one plan for all that parked fibers wait for.
+PyObject* run_demanded(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    const std::vector<Value> values = std::exchange(demanded, {});
+    exec::run_pending(values);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* forget_demanded(PyObject*, PyObject*) {
+  demanded.clear();
+  Py_RETURN_NONE;
+}
+
+// run_tensors(sequence): computes them together.
+PyObject* run_tensors(PyObject*, PyObject* tensors) {
+  return guarded([&]() -> PyObject* {
+    Object items = Object::check(PySequence_Fast(tensors, "expected a sequence of tensors"));
+    Values values;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+      PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+      if (!is_tensor(item)) raise(PyExc_TypeError, "expected tensors");
+      values.push_back(value_of(item));
+    }
+    graph::demand(values);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* pending_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::live()); }
+PyObject* dropped_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::dropped()); }
+PyObject* is_pending(PyObject*, PyObject* tensor) {
+  return PyBool_FromLong(is_tensor(tensor) && value_of(tensor)->pending);
+}
+
+PyObject* last_plans(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Object plans = Object::check(PyList_New(0));
+    for (const exec::RanPlan& plan : exec::last_plans()) {
+      Object batches = Object::check(PyList_New(0));
+      for (const exec::RanBatch& batch : plan.batches) {
+        Object entry = Object::check(Py_BuildValue(
+            "{s:s,s:L,s:L,s:L,s:d,s:I,s:s}", "op", batch.op->name.c_str(), "rows",
+            static_cast<long long>(batch.rows), "merged", static_cast<long long>(batch.merged),
+            "bytes_copied", static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
+            "position", batch.position, "note", batch.note.c_str()));
+        if (PyList_Append(batches.get(), entry.get()) < 0) throw PythonError{};
+      }
+      Object entry = Object::check(
+          Py_BuildValue("{s:O,s:L,s:d,s:d,s:I}", "batches", batches.get(), "nodes",
+                        static_cast<long long>(plan.nodes), "seconds_planning",
+                        plan.seconds_planning, "seconds", plan.seconds, "position", plan.position));
+      if (PyList_Append(plans.get(), entry.get()) < 0) throw PythonError{};
+    }
+    return plans.release();
+  });
+}
+PyObject* forget_plans(PyObject*, PyObject*) {
+  exec::forget_plans();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"set_lazy", set_lazy, METH_O, "Record without running, or not; return what was before."},
+    {"is_lazy", is_lazy, METH_NOARGS, "Tell whether ops are recorded without running."},
+    {"start_fiber", start_fiber, METH_VARARGS, "Record for one example of a map."},
+    {"keep_modes", keep_modes, METH_NOARGS, "Return the thread's modes."},
+    {"give_modes", give_modes, METH_O, "Set the thread's modes."},
+    {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
+    {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
+    {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
+    {"pending_count", pending_count, METH_NOARGS, "Return how many ops are pending."},
+    {"dropped_count", dropped_count, METH_NOARGS, "Return how many ops were never run."},
+    {"is_pending", is_pending, METH_O, "Tell whether a tensor is still to be computed."},
+    {"last_plans", last_plans, METH_NOARGS, "Return the last plans as plain data."},
+    {"forget_plans", forget_plans, METH_NOARGS, "Forget the last plans."},
+    {},
+};
+
+}  // namespace
+
+void define_lazy(PyObject* module) {
+  graph::host.demand = demand_values;
+  if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+}
+
+}  // namespace weft::bind

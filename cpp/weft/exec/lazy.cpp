@@ -1,0 +1,159 @@
+#include "weft/exec/lazy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "weft/exec/rows.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/node.h"
+#include "weft/graph/record.h"
+#include "weft/schedule/key.h"
+
+namespace weft::exec {
+namespace {
+
+using graph::modes;
+using graph::Op;
+using graph::Pending;
+using graph::Value;
+using graph::ValueData;
+using graph::Values;
+
+constexpr size_t most_plans = 64;
+std::vector<RanPlan> plans;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Gives a pending value what was computed for it.
+void bind(ValueData* target, const tensor::Array& array, const ValueData& result, int32_t row) {
+  if (!target || !target->pending) return;
+  target->array = array;
+  target->producer = result.producer;
+  target->output = result.output;
+  target->row = row;
+  target->requires_grad = result.requires_grad;
+  target->pending.reset();
+}
+
+class Runner {
+ public:
+  Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
+    // Those that are the same as an earlier one wait for it.
+    for (size_t i = 0; i < work_.pending.size(); ++i) {
+      Pending* pending = work_.pending[i];
+      Pending* first = work_.first[work_.item_of[i]];
+      if (pending != first) twins_[first].push_back(base::Ref<Pending>(pending));
+      kept_.emplace_back(pending);
+    }
+  }
+
+  void run(const schedule::Batch& batch) {
+    std::vector<Pending*> rows;
+    for (int32_t item : batch) rows.push_back(work_.first[item]);
+    RanBatch ran{rows[0]->op, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
+                 {}};
+    if (rows.size() == 1 || !run_together(rows, ran)) {
+      for (Pending* pending : rows) run_one(*pending);
+    }
+    ran.seconds = now() - ran.seconds;
+    plan_.batches.push_back(std::move(ran));
+  }
+
+ private:
+  void run_one(Pending& pending) {
+    graph::ModesGuard guard;
+    modes.position = pending.position;
+    modes.grad = pending.grad;
+    Values outputs;
+    try {
+      outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
+    } catch (const base::Error& error) {
+      std::string where = base::text(" (recorded at ", graph::position_text(pending.position));
+      if (pending.example >= 0) where += base::text(", example ", pending.example);
+      base::fail(error.kind(), error.message(), where, ")");
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      bind_all(pending, i, outputs[i].array(), *outputs[i].get(), outputs[i]->row);
+    }
+    finish(pending);
+  }
+
+  // False: these rows cannot run as one.
+  bool run_together(std::span<Pending* const> rows, RanBatch& ran) {
+    RowBatch batch(rows);
+    if (!batch.can_run(ran.note)) return false;
+    Values outputs;
+    try {
+      outputs = batch.run();
+    } catch (const base::Error&) {
+      // One by one, the row that is to blame says so itself.
+      return false;
+    }
+    ran.bytes_copied = batch.bytes_copied();
+    if (outputs.empty()) {
+      ran.note = "its batch rule does not cover this case";
+      return false;
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const tensor::Array& array = outputs[i].array();
+      tensor::Array part = row_of(array, 0);
+      for (size_t r = 0; r < rows.size(); ++r) {
+        part.offset = array.offset + static_cast<int64_t>(r) * array.strides[0];
+        bind_all(*rows[r], i, part, *outputs[i].get(), static_cast<int32_t>(r));
+      }
+    }
+    for (Pending* pending : rows) finish(*pending);
+    return true;
+  }
+
+  void bind_all(Pending& pending, size_t output, const tensor::Array& array,
+                const ValueData& result, int32_t row) {
+    bind(pending.outputs[output], array, result, row);
+    if (twins_.empty()) return;
+    if (const auto found = twins_.find(&pending); found != twins_.end()) {
+      for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
+    }
+  }
+
+  void finish(Pending& pending) {
+    pending.ran = true;
+    if (twins_.empty()) return;
+    if (const auto found = twins_.find(&pending); found != twins_.end()) {
+      for (const auto& twin : found->second) twin->ran = true;
+    }
+  }
+
+  schedule::Work& work_;
+  RanPlan& plan_;
+  std::vector<base::Ref<Pending>> kept_;  // until the plan is done
+  std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
+};
+
+}  // namespace
+
+const std::vector<RanPlan>& last_plans() { return plans; }
+void forget_plans() { plans.clear(); }
+
+void run_pending(std::span<const Value> values) {
+  graph::ModesGuard guard;
+  RanPlan plan;
+  plan.position = graph::current_position();
+  const double begin = now();
+  modes = graph::Modes{};
+  modes.position = plan.position ? plan.position : 1;
+  schedule::Work work = schedule::collect(values);
+  if (work.pending.empty()) return;
+  Runner runner(work, plan);
+  const std::vector<schedule::Batch> batches = schedule::order(work.items);
+  plan.seconds_planning = now() - begin;
+  plan.nodes = static_cast<int64_t>(work.pending.size());
+  for (const schedule::Batch& batch : batches) runner.run(batch);
+  plan.seconds = now() - begin;
+  if (plans.size() == most_plans) plans.erase(plans.begin());
+  plans.push_back(std::move(plan));
+}
+
+}  // namespace weft::exec

@@ -1,0 +1,37 @@
+// The lazy executor: runs what is pending, many applications at a time.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "weft/graph/pending.h"
+
+namespace weft::exec {
+
+// One batch that ran, for people who want to know why it took so long.
+struct RanBatch {
+  const graph::Op* op;
+  int64_t rows;
+  int64_t merged;        // applications beyond those that were the same as another
+  int64_t bytes_copied;  // to bring rows together
+  double seconds;
+  graph::Position position;  // of the first row
+  std::string note;          // why it ran row by row, or apart from batches like it
+};
+struct RanPlan {
+  std::vector<RanBatch> batches;
+  int64_t nodes = 0;
+  double seconds_planning = 0;
+  double seconds = 0;
+  graph::Position position = 0;  // of the demand
+};
+
+// The last plans that ran, oldest first.
+const std::vector<RanPlan>& last_plans();
+void forget_plans();
+
+// Computes the values that are pending.
+void run_pending(std::span<const graph::Value> values);
+
+}  // namespace weft::exec

@@ -1,0 +1,229 @@
+#include "weft/exec/rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "weft/graph/modes.h"
+#include "weft/graph/record.h"
+#include "weft/kernels/map.h"
+
+namespace weft::exec {
+
+using base::Ref;
+using graph::bit_of;
+using graph::modes;
+using graph::Node;
+using graph::Pending;
+using graph::Value;
+using graph::ValueData;
+using graph::Values;
+using tensor::Array;
+using tensor::Dims;
+
+namespace {
+
+// Whether two computed values are one and the same.
+bool is_same(const Value& a, const Value& b) {
+  if (a == b) return true;
+  if (!a || !b || a->is_number || b->is_number) return false;
+  return a.array().storage == b.array().storage && a.array().offset == b.array().offset &&
+         a.array().strides == b.array().strides && a->producer == b->producer &&
+         a->output == b->output && a->row == b->row;
+}
+
+uint32_t stacked_inputs(std::span<Pending* const> rows) {
+  uint32_t stacked = 0;
+  for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
+    for (const Pending* row : rows) {
+      if (!is_same(row->inputs[i], rows[0]->inputs[i])) {
+        stacked |= bit_of(i);
+        break;
+      }
+    }
+  }
+  return stacked;
+}
+
+// Rows that lie at equal distances in one storage are a view of it. Empty: they do not.
+Array rows_in_place(std::span<Pending* const> rows, size_t i, const Dims& sizes,
+                    const Dims& strides) {
+  const Array& first = rows[0]->inputs[i].array();
+  const int64_t step = rows[1]->inputs[i].array().offset - first.offset;
+  if (step <= 0) return {};
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const Array& array = rows[r]->inputs[i].array();
+    if (array.storage != first.storage || array.strides != first.strides ||
+        array.offset != first.offset + static_cast<int64_t>(r) * step) {
+      return {};
+    }
+  }
+  Dims all = strides;
+  all.insert(0, step);
+  return first.view(sizes, all, first.offset);
+}
+
+void copy_rows(std::span<Pending* const> rows, size_t i, const Array& out) {
+  const int64_t bytes = out.count() / out.sizes[0] * tensor::item_size(out.dtype);
+  char* to = out.data();
+  for (const Pending* row : rows) {
+    const Array& from = row->inputs[i].array();
+    if (from.is_contiguous()) {
+      std::memcpy(to, from.data(), static_cast<size_t>(bytes));
+    } else {
+      Array part = Array::meta(from.sizes, from.dtype);
+      part.storage = out.storage;
+      part.offset = (to - out.storage->data()) / tensor::item_size(out.dtype);
+      kernels::copy(from, part);
+    }
+    to += bytes;
+  }
+}
+
+// Connects stacked rows with where they came from.
+void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
+  const ValueData& first = *rows[0]->inputs[i].get();
+  stacked->requires_grad = true;
+  // All rows of one batch, in order: that batch's output itself.
+  bool whole = first.producer && first.row == 0 && first.producer->extras &&
+               first.producer->extras->rows &&
+               first.producer->extras->rows->count() == rows.size() &&
+               first.producer->outputs[first.output].sizes == stacked.sizes();
+  for (size_t r = 0; whole && r < rows.size(); ++r) {
+    const ValueData& value = *rows[r]->inputs[i].get();
+    whole = value.producer == first.producer && value.output == first.output &&
+            value.row == static_cast<int32_t>(r);
+  }
+  if (whole) {
+    stacked->producer = first.producer;
+    stacked->output = first.output;
+    return;
+  }
+  Ref<Node> node(new Node(nullptr, graph::current_position()));
+  node->outputs.emplace_back(stacked.sizes(), stacked.dtype());
+  auto gathered = std::make_unique<graph::Gathered>();
+  gathered->sources.reserve(rows.size());
+  gathered->rows.reserve(rows.size());
+  std::unordered_map<const Node*, base::SmallVector<int32_t, 2>> known;
+  for (const Pending* row : rows) {
+    const ValueData& value = *row->inputs[i].get();
+    int32_t source = -1;
+    if (value.requires_grad) {
+      auto& edges = known[value.producer.get()];
+      for (int32_t edge : edges) {
+        if (node->edges[edge].output == value.output) source = edge;
+      }
+      if (source < 0) {
+        source = static_cast<int32_t>(node->edges.size());
+        edges.push_back(source);
+        node->edges.emplace_back(value.producer, value.output);
+        node->inputs.emplace_back(value.producer->is_leaf()
+                                      ? value.array.sizes
+                                      : value.producer->outputs[value.output].sizes,
+                                  value.array.dtype);
+      }
+    }
+    gathered->sources.push_back(source);
+    gathered->rows.push_back(value.row);
+  }
+  node->input_count = static_cast<uint32_t>(node->edges.size());
+  node->extra().gathered = std::move(gathered);
+  auto info = std::make_unique<graph::Rows>();
+  info->table = *modes.rows;
+  info->stacked = 0;
+  node->extras->rows = std::move(info);
+  stacked->producer = std::move(node);
+}
+
+// An op of the same name over the stacked inputs: right for element-wise ops, whose shapes
+// broadcast from the end.
+Values run_pointwise(const graph::Batched& batch) {
+  int64_t rank = 0;
+  for (size_t i = 0; i < batch.input_count(); ++i) rank = std::max(rank, batch.rank(i));
+  Values inputs;
+  for (size_t i = 0; i < batch.input_count(); ++i) {
+    inputs.push_back(batch.is_stacked(i) ? batch.with_rows(i, rank) : batch.in(i));
+  }
+  return {graph::record_pointwise(batch.op, inputs)};
+}
+
+}  // namespace
+
+Array row_of(const Array& array, int64_t row) {
+  Dims sizes = array.sizes, strides = array.strides;
+  sizes.erase(0);
+  strides.erase(0);
+  return array.view(sizes, strides, array.offset + row * array.strides[0]);
+}
+
+RowBatch::RowBatch(std::span<Pending* const> rows)
+    : Batched(*rows[0]->op, rows[0]->attributes, rows[0]->inputs, static_cast<int64_t>(rows.size()),
+              stacked_inputs(rows)),
+      pending_(rows) {}
+
+bool RowBatch::can_run(std::string& note) const {
+  if (op.pointwise() || op.batch.function) return true;
+  note = op.batch.reason.empty() ? "it has no batch rule" : std::string(op.batch.reason);
+  return false;
+}
+
+Values RowBatch::run() {
+  graph::ModesGuard guard;
+  auto table = std::make_shared<graph::RowTable>();
+  table->positions.reserve(pending_.size());
+  table->examples.reserve(pending_.size());
+  for (const Pending* row : pending_) {
+    table->positions.push_back(row->position);
+    table->examples.push_back(row->example);
+  }
+  const std::shared_ptr<const graph::RowTable> rows = std::move(table);
+  modes.rows = &rows;
+  modes.grad = pending_[0]->grad;
+  modes.position = pending_[0]->position;
+  Values outputs = op.batch.function ? op.batch.function(*this) : run_pointwise(*this);
+  for (const Value& output : outputs) {
+    if (output.rank() == 0 || output.size(0) != static_cast<int64_t>(pending_.size())) {
+      base::bug("the batch rule of ", op.name, " gives shape ", output.sizes(), " for ",
+                pending_.size(), " rows");
+    }
+  }
+  return outputs;
+}
+
+Value RowBatch::stack(size_t i, int64_t rank) const {
+  const Array& first = one_[i].array();
+  if (one_[i]->is_number) return stack_numbers(i, rank);
+  Dims sizes = first.sizes, strides = first.strides;
+  while (static_cast<int64_t>(sizes.size()) < rank) {
+    sizes.insert(0, 1);
+    strides.insert(0, 0);
+  }
+  sizes.insert(0, rows());
+  Array array = rows_in_place(pending_, i, sizes, strides);
+  if (!array.storage) {
+    array = Array::allocate(sizes, first.dtype);
+    copy_rows(pending_, i, array);
+    bytes_copied_ += array.count() * tensor::item_size(array.dtype);
+  }
+  Value stacked(std::move(array));
+  stacked->has_rows = true;
+  if (one_[i]->requires_grad && modes.grad) connect(stacked, pending_, i);
+  return stacked;
+}
+
+// Python numbers, one a row, in the dtype that the op computes in.
+Value RowBatch::stack_numbers(size_t i, int64_t rank) const {
+  Dims sizes(static_cast<size_t>(rank) + 1, 1);
+  sizes[0] = rows();
+  Array array = Array::allocate(sizes, pending_[0]->compute);
+  Array part = row_of(array, 0);
+  for (int64_t r = 0; r < rows(); ++r) {
+    part.offset = r;
+    kernels::copy(pending_[r]->inputs[i].array().expand(part.sizes), part);
+  }
+  Value stacked(std::move(array));
+  stacked->has_rows = true;
+  return stacked;
+}
+
+}  // namespace weft::exec

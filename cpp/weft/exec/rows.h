@@ -1,0 +1,40 @@
+// One op applied to many rows: brings their inputs together, and runs the op's batch rule.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "weft/graph/batch.h"
+#include "weft/graph/node.h"
+#include "weft/graph/pending.h"
+
+namespace weft::exec {
+
+// The part of an array that is one row of it.
+tensor::Array row_of(const tensor::Array& array, int64_t row);
+
+class RowBatch : public graph::Batched {
+ public:
+  explicit RowBatch(std::span<graph::Pending* const> rows);
+
+  // Whether there is a rule; `note` says why not.
+  bool can_run(std::string& note) const;
+  // The outputs, with rows in dimension 0; nothing if the rule does not cover this case.
+  graph::Values run();
+  int64_t bytes_copied() const { return bytes_copied_; }
+
+  const graph::Attributes& row_attributes(int64_t row) const override {
+    return pending_[row]->attributes;
+  }
+
+ protected:
+  graph::Value stack(size_t i, int64_t rank) const override;
+
+ private:
+  graph::Value stack_numbers(size_t i, int64_t rank) const;
+
+  std::span<graph::Pending* const> pending_;
+  mutable int64_t bytes_copied_ = 0;
+};
+
+}  // namespace weft::exec

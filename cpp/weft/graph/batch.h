@@ -1,0 +1,58 @@
+// What a batch rule sees: one op applied to many rows. Inputs are stacked along a new dimension 0,
+// or shared by all rows; the rule is written with ops and gives the outputs with rows in
+// dimension 0.
+//
+//   .batch = [](const Batched& b) -> Values { return {softmax(b.in(0), b.dim("dim", b.rank(0)))}; }
+//
+// A rule that cannot do it this time gives nothing: then the rows run one by one.
+#pragma once
+
+#include "weft/graph/op.h"
+
+namespace weft::graph {
+
+class Batched : public Arguments {
+ public:
+  Batched(const Op& op, const Attributes& attributes, std::span<const Value> one, int64_t rows,
+          uint32_t stacked)
+      : Arguments(op, attributes), one_(one), rows_(rows), stacked_(stacked) {}
+  virtual ~Batched() = default;
+
+  int64_t rows() const { return rows_; }
+  size_t input_count() const { return one_.size(); }
+  bool was_given(size_t i) const { return static_cast<bool>(one_[i]); }
+  bool is_stacked(size_t i) const { return (stacked_ & bit_of(i)) != 0; }
+  bool is_number(size_t i) const { return one_[i]->is_number; }
+  // Of one row's input.
+  const Dims& sizes(size_t i) const { return one_[i].sizes(); }
+  int64_t rank(size_t i) const { return one_[i].rank(); }
+  DType dtype(size_t i) const { return one_[i].dtype(); }
+  using Arguments::dtype;
+
+  // The input with its rows, or as it is if all rows share it.
+  Value in(size_t i) const { return is_stacked(i) ? stack(i, rank(i)) : one_[i]; }
+  // With rows in any case, and ones put before its sizes until a row has `rank` dimensions.
+  Value with_rows(size_t i) const { return with_rows(i, rank(i)); }
+  Value with_rows(size_t i, int64_t rank) const { return stack(i, rank); }
+  // An integer argument as a dimension of the batch.
+  int64_t dim(std::string_view name, int64_t rank) const {
+    return tensor::wrap_dim(op.name, integer(name), rank) + 1;
+  }
+  // The sizes with the number of rows before them.
+  Dims with_rows(const Dims& sizes) const {
+    Dims result = sizes;
+    result.insert(0, rows());
+    return result;
+  }
+  virtual const Attributes& row_attributes(int64_t row) const = 0;
+
+ protected:
+  virtual Value stack(size_t i, int64_t rank) const = 0;
+  std::span<const Value> one_;  // the first row's inputs
+
+ private:
+  int64_t rows_;
+  uint32_t stacked_;
+};
+
+}  // namespace weft::graph

@@ -1,0 +1,54 @@
+// Pending: one op recorded but not run. Values that it will compute hold it; it knows them without
+// holding them, so what nobody asks for goes away unrun.
+#pragma once
+
+#include <span>
+
+#include "weft/graph/modes.h"
+#include "weft/graph/op.h"
+#include "weft/graph/value.h"
+
+namespace weft::graph {
+
+struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
+  Pending(const Op& op, Attributes attributes, std::span<const Value> inputs);
+  ~Pending();
+  static void destroy(Pending* pending) noexcept;
+
+  const Op* op;
+  Attributes attributes;
+  Values inputs;
+  base::SmallVector<ValueData*, 1> outputs;  // null where nobody holds it any more
+  Pending* older = nullptr;                  // all that are alive, in order of creation
+  Pending* newer = nullptr;
+  uint64_t sequence;
+  Position position;
+  int32_t example;
+  uint32_t number = 0;  // while a plan is made: its place there
+  DType compute = DType::f32;
+  bool grad;
+  bool ran = false;
+
+  static int64_t live();
+  static Pending* newest();  // goes on with `older`
+  static int64_t dropped();  // how many were never run, since the process began
+};
+
+// Computes those that are pending.
+inline void demand(std::span<const Value> values) {
+  for (const Value& value : values) {
+    if (value && value->pending) [[unlikely]] {
+      host.demand(values);
+      return;
+    }
+  }
+}
+inline const Value& demand(const Value& value) {
+  demand(std::span(&value, 1));
+  return value;
+}
+
+// Before memory is written: runs what is pending and reads it.
+void run_readers(const tensor::Storage& storage);
+
+}  // namespace weft::graph

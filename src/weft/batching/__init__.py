@@ -1,0 +1,7 @@
+"""Record now, run when a value is needed, and run what is alike together."""
+
+from weft.batching.explaining import Batch, Explanation, Plan, explain
+from weft.batching.mapping import map
+from weft.batching.scope import lazy
+
+__all__ = ["Batch", "Explanation", "Plan", "explain", "lazy", "map"]

@@ -1,0 +1,92 @@
+"""`explain`: what ran, in which batches, and why."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from weft import _core
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One op that ran for several rows at once."""
+
+    op: str
+    rows: int
+    bytes_copied: int
+    seconds: float
+    file: str
+    line: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one demand for values ran."""
+
+    batches: tuple[Batch, ...]
+    nodes: int
+    seconds_planning: float
+    seconds: float
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The last plans, and how many ops were never needed."""
+
+    plans: tuple[Plan, ...]
+    pending: int
+    skipped: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def _batch(data: dict[str, Any]) -> Batch:
+    file, line, _ = _core.resolve_position(data["position"])
+    return Batch(
+        data["op"], data["rows"], data["bytes_copied"], data["seconds"], file, line, data["note"]
+    )
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    file, line, _ = _core.resolve_position(data["position"])
+    batches = tuple(_batch(batch) for batch in data["batches"])
+    return Plan(batches, data["nodes"], data["seconds_planning"], data["seconds"], file, line)
+
+
+def explain(plans: int = 1) -> Explanation:
+    """Tell what the last plans ran.
+
+    Args:
+        plans: How many of the last plans.
+    """
+    found = tuple(_plan(plan) for plan in _core.last_plans()[-plans:])
+    return Explanation(found, _core.pending_count(), _core.dropped_count())
+
+
+def _lines(explanation: Explanation) -> list[str]:
+    lines: list[str] = []
+    for plan in explanation.plans:
+        place = f"{Path(plan.file).name}:{plan.line}" if plan.line else "-"
+        lines.append(
+            f"plan for {place}: {plan.nodes} ops in {len(plan.batches)} batches, "
+            f"{plan.seconds * 1e3:.2f} ms ({plan.seconds_planning * 1e3:.2f} ms planning)"
+        )
+        lines.append(f"  {'op':<20}{'rows':>6}{'copied':>10}{'us':>9}  line")
+        lines.extend(
+            f"  {batch.op:<20}{batch.rows:>6}{batch.bytes_copied:>10}"
+            f"{batch.seconds * 1e6:>9.1f}  {Path(batch.file).name}:{batch.line}"
+            + (f"  ({batch.note})" if batch.note else "")
+            for batch in plan.batches
+        )
+    lines.append(f"{explanation.pending} ops pending, {explanation.skipped} never needed")
+    return lines

@@ -1,0 +1,230 @@
+"""`map`: a function over one example, run for many of them at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from weft import _core, pytree
+
+Example = TypeVar("Example")
+Result = TypeVar("Result")
+
+
+class Hub:
+    """Runs fibers until each has finished or needs a value, then computes all those values."""
+
+    def __init__(self) -> None:
+        self.greenlet = getcurrent()
+        self.ready: deque[greenlet] = deque()
+        self.parked: list[greenlet] = []
+        self.closed = False
+        self.park_function = self.park  # one object, which fibers refer to
+
+    def __bool__(self) -> bool:
+        return bool(self.ready or self.parked)
+
+    def park(self) -> None:
+        """Let the others go on until the values that this fiber needs are there."""
+        if self.closed:
+            raise GreenletExit
+        self.parked.append(getcurrent())
+        self.greenlet.switch()
+
+    def turn(self) -> None:
+        """Let every ready fiber run until it parks or ends, then compute what they wait for."""
+        while self.ready:
+            self.ready.popleft().switch()
+        if self.parked:
+            _core.run_demanded()
+            self.ready.extend(self.parked)
+            self.parked.clear()
+
+    def close(self) -> None:
+        """End fibers that are still under way; they may not park again."""
+        self.closed = True
+        _core.forget_demanded()
+        for fiber in (*self.parked, *self.ready):
+            if fiber:
+                fiber.throw(GreenletExit)
+
+
+class Running(threading.local):
+    """The hub of the outermost map that runs in this thread."""
+
+    hub: Hub | None = None
+
+
+_running = Running()
+
+
+class Fibers:
+    """The examples of one map: at most `width` of them are under way at one time."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        function: Callable[[Any], Any],
+        examples: Iterator[Any],
+        keep_errors: bool,
+        on_end: Callable[[], object],
+    ) -> None:
+        self.hub = hub
+        self.function = function
+        self.examples = examples
+        self.keep_errors = keep_errors
+        self.on_end = on_end
+        self.results: list[Any] = []
+        self.error: tuple[int, BaseException] | None = None
+        self.running = 0
+        self.modes = _core.keep_modes()
+
+    def start(self, width: int) -> None:
+        """Make the first fibers."""
+        while self.running < width and self._start_next():
+            pass
+
+    def _start_next(self) -> bool:
+        if self.error is not None and not self.keep_errors:
+            return False
+        for example in self.examples:
+            index = len(self.results)
+            self.results.append(None)
+            self.running += 1
+            run = partial(self._run, index, example)
+            self.hub.ready.append(greenlet(run, self.hub.greenlet))
+            return True
+        return False
+
+    def _run(self, index: int, example: Any) -> None:
+        _core.give_modes(self.modes)
+        _core.start_fiber(index, self.hub.park_function)
+        try:
+            self.results[index] = self.function(example)
+        except GreenletExit:
+            return
+        except Exception as error:  # noqa: BLE001 - it is raised again, or given back
+            self._fail(index, error)
+        self.running -= 1
+        if not self._start_next() and self.running == 0:
+            self.on_end()
+
+    def _fail(self, index: int, error: Exception) -> None:
+        self.results[index] = _with_note(error, index)
+        if self.error is None or index < self.error[0]:
+            self.error = (index, error)
+
+    @property
+    def failed(self) -> bool:
+        """Whether an example has failed whose exception is to be raised."""
+        return self.error is not None and not self.keep_errors
+
+    def finish(self) -> list[Any]:
+        """Return the results, or raise the first example's exception."""
+        if self.error is not None and not self.keep_errors:
+            raise self.error[1]
+        return self.results
+
+
+def _with_note(error: Exception, index: int) -> Exception:
+    error.add_note(f"in example {index} of weft.map")
+    return error
+
+
+def map(
+    function: Callable[[Example], Result],
+    examples: Iterable[Example],
+    *,
+    batch: bool = True,
+    width: int = 1024,
+    return_exceptions: bool = False,
+) -> list[Any]:
+    """Run a function written for one example over many of them, together.
+
+    Each example runs in its own fiber. Where one needs a value (`if score > 0:`, `item()`), it
+    waits, the others go on, and one plan runs for all that wait. Results are in the order of the
+    examples; tensors in them are computed together at the end.
+
+    Args:
+        function: Takes one example.
+        examples: Any iterable.
+        batch: False runs the examples one by one, each op at once: the same, slowly.
+        width: How many examples are under way at one time.
+        return_exceptions: Put an example's exception in the place of its result.
+
+    Raises:
+        Exception: What the first failing example raised, with a note that names it.
+
+    Example:
+        >>> import weft
+        >>> weft.map(lambda x: x * 2 if x > 0 else x, [weft.tensor(1.0), weft.tensor(-1.0)])
+        [tensor(2.), tensor(-1.)]
+    """
+    if width < 1:
+        raise ValueError(f"map: width must be at least 1, not {width}")
+    if not batch:
+        return _one_by_one(function, examples, return_exceptions)
+    if _running.hub is not None:
+        return _nested(_running.hub, function, iter(examples), width, return_exceptions)
+    results = _outermost(function, iter(examples), width, return_exceptions)
+    # Together: one after the other they would not be a batch any more.
+    leaves = pytree.tree_leaves(results)
+    _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, _core.Tensor)])
+    return results
+
+
+def _one_by_one(
+    function: Callable[[Any], Any], examples: Iterable[Any], return_exceptions: bool
+) -> list[Any]:
+    before = _core.set_lazy(False)
+    try:
+        results: list[Any] = []
+        for index, example in enumerate(examples):
+            try:
+                results.append(function(example))
+            except Exception as error:
+                _with_note(error, index)
+                if not return_exceptions:
+                    raise
+                results.append(error)
+        return results
+    finally:
+        _core.set_lazy(before)
+
+
+def _outermost(
+    function: Callable[[Any], Any], examples: Iterator[Any], width: int, return_exceptions: bool
+) -> list[Any]:
+    hub = _running.hub = Hub()
+    fibers = Fibers(hub, function, examples, return_exceptions, lambda: None)
+    try:
+        fibers.start(width)
+        while hub and not fibers.failed:
+            hub.turn()
+    finally:
+        hub.close()
+        _running.hub = None
+        _core.give_modes(fibers.modes)
+    return fibers.finish()
+
+
+def _nested(
+    hub: Hub,
+    function: Callable[[Any], Any],
+    examples: Iterator[Any],
+    width: int,
+    return_exceptions: bool,
+) -> list[Any]:
+    """Inside a fiber: more fibers for the same hub; this one waits until they are done."""
+    waiting = getcurrent()
+    fibers = Fibers(hub, function, examples, return_exceptions, lambda: hub.ready.append(waiting))
+    fibers.start(width)
+    if fibers.running:
+        hub.greenlet.switch()
+        _core.give_modes(fibers.modes)
+    return fibers.finish()

@@ -1,0 +1,41 @@
+"""The `lazy` scope."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from weft import _core
+
+
+class lazy:  # noqa: N801 - used like a function, as no_grad is
+    """Record ops without running them; a value is computed when somebody needs it.
+
+    Reading a number, printing, NumPy, `backward`, or an optimizer step demands values. What is
+    demanded runs in as few batched steps as its structure allows; what nobody demands never runs.
+    Shapes, dtypes and their errors are known at once. Leaving the scope demands nothing.
+
+    Args:
+        enabled: False switches back to running each op at once.
+
+    Example:
+        >>> import weft
+        >>> with weft.lazy():
+        ...     sums = [(weft.ones(3) * i).sum() for i in range(4)]
+        >>> sums[3].item()
+        9.0
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_core.set_lazy(self.enabled))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _core.set_lazy(self._before.pop())

@@ -1,0 +1,203 @@
+"""Lazy recording: what runs, when, and that it gives what eager gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import weft
+from weft import _core, nn
+
+
+def kernels_run() -> int:
+    """Return how many batches ran in all plans that are remembered."""
+    return sum(len(plan["batches"]) for plan in _core.last_plans())
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    _core.forget_plans()
+
+
+def test_what_nobody_needs_never_runs() -> None:
+    skipped = _core.dropped_count()
+    with weft.lazy():
+        y = (weft.ones(3) * 2).tanh()
+    del y
+    assert kernels_run() == 0
+    assert _core.dropped_count() - skipped == 3
+    assert _core.pending_count() == 0
+
+
+def test_leaving_the_scope_demands_nothing() -> None:
+    with weft.lazy():
+        y = weft.ones(3) * 2
+    assert _core.is_pending(y)
+    assert y.tolist() == [2.0, 2.0, 2.0]
+    assert not _core.is_pending(y)
+
+
+def test_shape_errors_come_at_once() -> None:
+    with weft.lazy(), pytest.raises(RuntimeError, match="do not broadcast"):
+        weft.ones(3) + weft.ones(4)
+
+
+def test_rows_of_one_op_run_together() -> None:
+    xs = [weft.randn(4) for _ in range(10)]
+    with weft.lazy():
+        ys = [x.tanh() * 2 for x in xs]
+        total = weft.stack(ys).sum()
+    assert total.item() == pytest.approx(sum((x.tanh() * 2).sum().item() for x in xs), rel=1e-5)
+    (plan,) = weft.explain().plans
+    assert [(batch.op, batch.rows) for batch in plan.batches] == [
+        ("tanh", 10),
+        ("mul", 10),
+        ("stack", 1),
+        ("sum", 1),
+    ]
+
+
+def test_the_same_op_twice_runs_once() -> None:
+    x = weft.randn(4)
+    with weft.lazy():
+        y = x.exp() + x.exp()
+    y.tolist()
+    assert [batch.op for batch in weft.explain().plans[0].batches] == ["exp", "add"]
+
+
+def test_gradients_equal_eager() -> None:
+    weft.manual_seed(0)
+    layer = nn.Linear(4, 3)
+    xs = [weft.randn(4) for _ in range(6)]
+
+    def loss() -> weft.Tensor:
+        return weft.stack([(layer(x).tanh() * x[0]).sum() for x in xs]).mean()
+
+    loss().backward()
+    expected = [p.grad.clone() for p in layer.parameters()]
+    layer.zero_grad()
+    with weft.lazy():
+        value = loss()
+    value.backward()
+    for p, gradient in zip(layer.parameters(), expected, strict=True):
+        assert weft.allclose(p.grad, gradient, atol=1e-6)
+
+
+def test_two_losses_of_one_plan_are_differentiated_apart() -> None:
+    w = weft.tensor([1.0, 2.0], requires_grad=True)
+    with weft.lazy():
+        losses = [(w * i).sum().exp() for i in (0.5, 0.25)]
+    losses[0].backward()
+    first = w.grad.clone()
+    w.grad = None
+    losses[1].backward()
+    assert weft.allclose(first, weft.tensor([0.5, 0.5]) * losses[0].detach())
+    assert weft.allclose(w.grad, weft.tensor([0.25, 0.25]) * losses[1].detach())
+    with pytest.raises(RuntimeError, match="second time"):
+        losses[0].backward()
+
+
+def test_a_dropped_row_with_an_infinite_loss_harms_nobody() -> None:
+    w = weft.tensor([1.0], requires_grad=True)
+    with weft.lazy():
+        losses = [(w / x).sum() * (w * x).log().sum() for x in (2.0, 0.0)]
+    values = [loss.item() for loss in losses]
+    assert values[1] == float("-inf")
+    losses[0].backward()
+    eager = weft.tensor([1.0], requires_grad=True)
+    ((eager / 2.0).sum() * (eager * 2.0).log().sum()).backward()
+    assert weft.allclose(w.grad, eager.grad)
+
+
+def test_hooks_and_retained_gradients_are_of_one_row() -> None:
+    w = weft.tensor([1.0, 2.0], requires_grad=True)
+    seen: list[list[float]] = []
+    with weft.lazy():
+        hidden = [w * i for i in (1.0, 2.0, 3.0)]
+        hidden[1].register_hook(lambda gradient: seen.append(gradient.tolist()))
+        hidden[2].retain_grad()
+        loss = weft.stack([(h * h).sum() for h in hidden]).sum()
+    (middle,) = weft.autograd.grad(loss, [hidden[0]], retain_graph=True)
+    assert middle.tolist() == [2.0, 4.0]
+    loss.backward()
+    assert seen[-1] == [4.0, 8.0]
+    assert hidden[2].grad.tolist() == [6.0, 12.0]
+    assert w.grad.tolist() == [28.0, 56.0]
+
+
+def test_the_graph_of_one_row() -> None:
+    w = weft.tensor([1.0, 2.0], requires_grad=True)
+    xs = [weft.ones(2), weft.zeros(2)]
+    with weft.lazy():
+        ys = [(w * x).tanh().sum() for x in xs]
+    node = ys[1].grad_fn
+    names = []
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    assert names == ["SumBackward0", "TanhBackward0", "MulBackward0", "AccumulateGrad"]
+
+
+def test_in_place_on_a_row_changes_that_row_only() -> None:
+    xs = [weft.ones(2) * i for i in range(3)]
+    with weft.lazy():
+        ys = [x + 1 for x in xs]
+    assert ys[0].tolist() == [1.0, 1.0]
+    ys[1].add_(5)
+    assert [y.tolist() for y in ys] == [[1.0, 1.0], [7.0, 7.0], [3.0, 3.0]]
+
+
+def test_in_place_on_what_is_pending() -> None:
+    x = weft.ones(3, requires_grad=True)
+    with weft.lazy():
+        y = x * 2
+        y.mul_(3)
+        view = y[1:]
+        y.add_(1)
+        loss = (y * y).sum() + view.sum()
+    assert y.tolist() == [7.0, 7.0, 7.0]
+    loss.backward()
+    assert x.grad.tolist() == [84.0, 90.0, 90.0]
+
+
+def test_a_parameter_updated_while_ops_wait() -> None:
+    w = weft.ones(2, requires_grad=True)
+    with weft.lazy():
+        y = w * 3
+    with weft.no_grad():
+        w.add_(1)
+    assert y.tolist() == [3.0, 3.0]
+
+
+def test_numpy_input_changed_after_recording() -> None:
+
+    data = np.ones(3, dtype=np.float32)
+    x = weft.from_numpy(data)
+    with weft.lazy():
+        y = x * 2
+    data[:] = 7
+    assert y.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_long_chain_runs_and_frees() -> None:
+    x = weft.ones(2, requires_grad=True)
+    with weft.lazy():
+        y = x
+        for _ in range(100_000):
+            y = y + 1
+    assert y.tolist() == [100_001.0, 100_001.0]
+    with weft.lazy():
+        y = x
+        for _ in range(100_000):
+            y = y + 1
+    del y
+    assert _core.pending_count() == 0
+
+
+def test_errors_of_values_name_the_line() -> None:
+    table = nn.Embedding(3, 2)
+    with weft.lazy():
+        rows = [table(weft.tensor(i)) for i in (0, 7)]
+    with pytest.raises(IndexError, match=r"test_lazy\.py"):
+        rows[0].tolist()
+        rows[1].tolist()

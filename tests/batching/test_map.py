@@ -1,0 +1,102 @@
+"""weft.map: plain Python over one example, run for many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import weft
+from weft import _core
+
+
+def halve(x: weft.Tensor) -> weft.Tensor:
+    steps = 0
+    while x.sum() > 1:
+        x = x / 2
+        steps += 1
+    return x * steps
+
+
+def test_decisions_park_one_example_only() -> None:
+    xs = [weft.ones(3) * i for i in range(1, 20)]
+    expected = weft.map(halve, xs, batch=False)
+    _core.forget_plans()
+    found = weft.map(halve, xs)
+    for a, b in zip(expected, found, strict=True):
+        assert weft.equal(a, b)
+    assert len(weft.explain(99).plans) < 12
+
+
+def test_generators_and_width() -> None:
+    def numbers() -> Iterator[weft.Tensor]:
+        for i in range(50):
+            yield weft.ones(2) * i
+
+    found = weft.map(halve, numbers(), width=7)
+    expected = weft.map(halve, numbers(), batch=False)
+    assert all(weft.equal(a, b) for a, b in zip(expected, found, strict=True))
+
+
+def test_an_exception_names_its_example() -> None:
+    def fails(x: weft.Tensor) -> weft.Tensor:
+        if x.item() == 3:
+            raise ValueError("three")
+        return x * 2
+
+    xs = [weft.tensor(float(i)) for i in range(5)]
+    with pytest.raises(ValueError, match="three") as caught:
+        weft.map(fails, xs)
+    assert caught.value.__notes__ == ["in example 3 of weft.map"]
+    results = weft.map(fails, xs, return_exceptions=True)
+    assert isinstance(results[3], ValueError)
+    assert results[4].item() == 8.0
+
+
+def test_nested_maps_join_one_plan() -> None:
+    def outer(xs: list[weft.Tensor]) -> weft.Tensor:
+        return weft.stack(weft.map(halve, xs)).sum()
+
+    data = [[weft.ones(2) * (i + j) for j in range(3)] for i in range(4)]
+    expected = weft.map(outer, data, batch=False)
+    found = weft.map(outer, data)
+    assert all(weft.allclose(a, b) for a, b in zip(expected, found, strict=True))
+
+
+def test_no_grad_around_a_park_stays_in_its_fiber() -> None:
+    w = weft.ones(2, requires_grad=True)
+
+    def model(x: weft.Tensor) -> weft.Tensor:
+        with weft.no_grad():
+            big = bool((w * x).sum() > 1)
+        assert weft.is_grad_enabled()
+        return w * x if big else -w * x
+
+    results = weft.map(model, [weft.ones(2) * i for i in range(4)])
+    assert weft.is_grad_enabled()
+    assert all(result.requires_grad for result in results)
+
+
+def test_training_equals_one_by_one() -> None:
+    w = weft.tensor([0.5, -0.25], requires_grad=True)
+
+    def model(x: weft.Tensor) -> weft.Tensor:
+        y = (w * x).tanh()
+        return y.sum() if y[0] > 0.1 else (y * y).sum()
+
+    xs = [weft.tensor([i * 0.1, i * 0.3]) for i in range(8)]
+    weft.stack(weft.map(model, xs, batch=False)).sum().backward()
+    expected = w.grad.clone()
+    w.grad = None
+    weft.stack(weft.map(model, xs)).sum().backward()
+    assert weft.allclose(w.grad, expected, atol=1e-6)
+
+
+def test_inner_gradients() -> None:
+    def slope(x: weft.Tensor) -> weft.Tensor:
+        x = x.clone().requires_grad_()
+        (gradient,) = weft.autograd.grad((x**3).sum(), [x])
+        return gradient
+
+    xs = [weft.tensor([1.0 * i, 2.0]) for i in range(3)]
+    assert [g.tolist() for g in weft.map(slope, xs)] == [[0.0, 12.0], [3.0, 12.0], [12.0, 12.0]]
