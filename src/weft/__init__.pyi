@@ -29,6 +29,8 @@ from weft.functional.reductions import aminmax as aminmax
 from weft.functional.creation import arange as arange
 from weft.functional.selection import argsort as argsort
 from weft.functional.selection import argwhere as argwhere
+from weft.functional.shaping import as_strided as as_strided
+from weft.functional.shaping import as_strided_scatter as as_strided_scatter
 from weft._tensor import as_tensor as as_tensor
 from weft._tensor import asarray as asarray
 from weft.functional.joining import atleast_1d as atleast_1d
@@ -37,13 +39,16 @@ from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
 from weft import batching as batching
 from weft.functional.linear_algebra import bilinear as bilinear
+from weft.functional.counting import bincount as bincount
 from weft.functional.joining import block_diag as block_diag
-from weft.functional.joining import broadcast_shapes as broadcast_shapes
+from weft.functional.checks import broadcast_shapes as broadcast_shapes
 from weft.functional.joining import broadcast_tensors as broadcast_tensors
 from weft.functional.shaping import broadcast_to as broadcast_to
+from weft.functional.counting import bucketize as bucketize
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
+from weft.functional.joining import chunk as chunk
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
@@ -52,6 +57,10 @@ from weft.functional.reductions import cummax as cummax
 from weft.functional.reductions import cummin as cummin
 from weft._core import default_generator as default_generator
 from weft._tensor import device as device
+from weft.functional.shaping import diag as diag
+from weft.functional.shaping import diag_embed as diag_embed
+from weft.functional.shaping import diagonal as diagonal
+from weft.functional.shaping import diagonal_scatter as diagonal_scatter
 from weft.functional.reductions import diff as diff
 from weft.functional.linear_algebra import dist as dist
 from weft.functional.arithmetic import div as div
@@ -67,6 +76,7 @@ from weft.functional.arithmetic import equal as equal
 from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
+from weft.functional.shaping import flatten as flatten
 from weft.functional.shaping import fliplr as fliplr
 from weft.functional.shaping import flipud as flipud
 from weft.functional.arithmetic import float_power as float_power
@@ -78,9 +88,14 @@ from weft import functional as functional
 from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
+from weft.functional.arithmetic import glu as glu
+from weft.functional.counting import histc as histc
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
+from weft.functional.selection import index_add as index_add
+from weft.functional.selection import index_copy as index_copy
+from weft.functional.selection import index_fill as index_fill
 from weft.functional.selection import index_put as index_put
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
@@ -91,7 +106,7 @@ from weft._core import is_grad_enabled as is_grad_enabled
 from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.functional.facts import is_nonzero as is_nonzero
 from weft.functional.facts import is_tensor as is_tensor
-from weft.functional.selection import isin as isin
+from weft.functional.counting import isin as isin
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
@@ -101,13 +116,18 @@ from weft.functional.creation import linspace as linspace
 from weft.functional.creation import logspace as logspace
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
+from weft.functional.selection import masked_scatter as masked_scatter
+from weft.functional.selection import masked_select as masked_select
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.functional.joining import meshgrid as meshgrid
 from weft.functional.reductions import min as min
 from weft.functional.reductions import mode as mode
+from weft.functional.shaping import movedim as moveaxis
+from weft.functional.shaping import movedim as movedim
 from weft.functional.selection import msort as msort
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.shaping import narrow as narrow
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.functional.selection import nonzero as nonzero
@@ -118,6 +138,7 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
@@ -133,33 +154,50 @@ from weft.functional.creation import randn_like as randn_like
 from weft import random as random
 from weft.functional.creation import randperm as randperm
 from weft.functional.shaping import ravel as ravel
+from weft.functional.shaping import repeat as repeat
 from weft.functional.selection import repeat_interleave as repeat_interleave
 from weft.functional.facts import result_type as result_type
 from weft.functional import return_types as return_types
+from weft.functional.shaping import roll as roll
+from weft.functional.shaping import rot90 as rot90
 from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
+from weft.functional.selection import scatter_add as scatter_add
+from weft.functional.selection import scatter_reduce as scatter_reduce
+from weft.functional.counting import searchsorted as searchsorted
 from weft.random import seed as seed
+from weft.functional.shaping import select_scatter as select_scatter
 from weft._core import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft._core import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
+from weft.functional.shaping import slice_scatter as slice_scatter
 from weft.functional.selection import sort as sort
 from weft.functional.joining import split as split
 from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
+from weft.functional.selection import take as take
+from weft.functional.selection import take_along_dim as take_along_dim
 from weft._tensor import tensor as tensor
 from weft.functional.joining import tensor_split as tensor_split
 from weft.functional.linear_algebra import tensordot as tensordot
+from weft.functional.shaping import tile as tile
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
+from weft.functional.shaping import tril as tril
+from weft.functional.shaping import tril_indices as tril_indices
+from weft.functional.shaping import triu as triu
+from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
-from weft.functional.selection import unique as unique
-from weft.functional.selection import unique_consecutive as unique_consecutive
+from weft.functional.shaping import unflatten as unflatten
+from weft.functional.shaping import unfold as unfold
+from weft.functional.counting import unique as unique
+from weft.functional.counting import unique_consecutive as unique_consecutive
 from weft import utils as utils
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
@@ -230,9 +268,7 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
-    "as_strided_",
     "as_strided_scatter",
-    "as_strided_scatter_",
     "as_tensor",
     "asarray",
     "asin",
@@ -280,7 +316,6 @@ __all__ = [
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
-    "bucketize_",
     "can_cast",
     "cartesian_prod",
     "cast",
@@ -307,8 +342,6 @@ __all__ = [
     "combinations",
     "concat",
     "concatenate",
-    "constant_pad",
-    "constant_pad_",
     "contiguous",
     "contiguous_",
     "conv1d",
@@ -352,13 +385,9 @@ __all__ = [
     "deg2rad_",
     "device",
     "diag",
-    "diag_",
     "diag_embed",
-    "diag_embed_",
     "diagonal",
-    "diagonal_backward",
     "diagonal_scatter",
-    "diagonal_scatter_",
     "diff",
     "digamma",
     "digamma_",
@@ -382,10 +411,8 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
-    "embedding_backward",
     "empty",
     "empty_like",
-    "empty_like_",
     "enable_grad",
     "eq",
     "eq_",
@@ -404,15 +431,12 @@ __all__ = [
     "explain",
     "expm1",
     "expm1_",
-    "exponential",
-    "exponential_",
     "eye",
     "fill",
     "fill_",
     "finfo",
     "fix",
     "flatten",
-    "flatten_",
     "flip",
     "flip_",
     "fliplr",
@@ -438,7 +462,6 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
-    "full_like_",
     "functional",
     "gather",
     "gather_",
@@ -461,7 +484,6 @@ __all__ = [
     "get_num_threads",
     "get_rng_state",
     "glu",
-    "glu_",
     "greater",
     "greater_equal",
     "group_norm",
@@ -482,7 +504,6 @@ __all__ = [
     "heaviside",
     "heaviside_",
     "histc",
-    "histc_",
     "hsplit",
     "hstack",
     "huber_elements",
@@ -493,11 +514,9 @@ __all__ = [
     "index",
     "index_",
     "index_add",
-    "index_add_",
+    "index_backward",
     "index_copy",
-    "index_copy_",
     "index_fill",
-    "index_fill_",
     "index_put",
     "index_put_",
     "index_select",
@@ -600,8 +619,6 @@ __all__ = [
     "masked_fill",
     "masked_fill_",
     "masked_scatter",
-    "masked_scatter_",
-    "masked_scatter_backward",
     "masked_select",
     "matmul",
     "matmul_",
@@ -614,9 +631,6 @@ __all__ = [
     "mean",
     "mean_",
     "median",
-    "median_all",
-    "median_all_",
-    "median_dim",
     "meshgrid",
     "min",
     "min_all",
@@ -631,7 +645,6 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
-    "movedim_",
     "msort",
     "mul",
     "mul_",
@@ -646,7 +659,6 @@ __all__ = [
     "nansum",
     "nansum_",
     "narrow",
-    "narrow_",
     "ne",
     "ne_",
     "neg",
@@ -666,14 +678,12 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
-    "ones_like_",
     "optim",
     "outer",
     "outer_",
     "outer_sum",
     "outer_sum_",
     "pad",
-    "pad_",
     "pairwise_distance",
     "permute",
     "poisson",
@@ -708,10 +718,7 @@ __all__ = [
     "remainder",
     "remainder_",
     "repeat",
-    "repeat_",
     "repeat_interleave",
-    "repeat_interleave_",
-    "repeat_interleave_index",
     "replace_nonfinite",
     "replace_nonfinite_",
     "reshape",
@@ -723,9 +730,7 @@ __all__ = [
     "rms_norm",
     "rms_norm_",
     "roll",
-    "roll_",
     "rot90",
-    "rot90_",
     "round",
     "round_",
     "round_to_integer",
@@ -739,14 +744,13 @@ __all__ = [
     "scatter_",
     "scatter_add",
     "scatter_add_",
+    "scatter_combine",
+    "scatter_combine_",
     "scatter_reduce",
-    "scatter_reduce_",
     "searchsorted",
     "seed",
     "select",
-    "select_backward",
     "select_scatter",
-    "select_scatter_",
     "selu",
     "selu_",
     "set_default_dtype",
@@ -773,9 +777,7 @@ __all__ = [
     "sinh",
     "sinh_",
     "slice",
-    "slice_backward",
     "slice_scatter",
-    "slice_scatter_",
     "smooth_l1_elements",
     "smooth_l1_elements_",
     "softmax",
@@ -799,8 +801,6 @@ __all__ = [
     "std",
     "std_",
     "std_mean",
-    "strided_scatter",
-    "strided_scatter_",
     "strided_view",
     "sub",
     "sub_",
@@ -811,9 +811,7 @@ __all__ = [
     "swapdims",
     "t",
     "take",
-    "take_",
     "take_along_dim",
-    "take_along_dim_",
     "tan",
     "tan_",
     "tanh",
@@ -827,15 +825,12 @@ __all__ = [
     "threshold",
     "threshold_",
     "tile",
-    "tile_",
     "topk",
     "trace",
     "transpose",
     "tril",
-    "tril_",
     "tril_indices",
     "triu",
-    "triu_",
     "triu_indices",
     "true_divide",
     "trunc",
@@ -843,15 +838,11 @@ __all__ = [
     "uint8",
     "unbind",
     "unflatten",
-    "unflatten_",
     "unfold",
-    "unfold_backward",
     "uniform",
     "uniform_",
     "unique",
-    "unique_all",
     "unique_consecutive",
-    "unique_consecutive_all",
     "unsqueeze",
     "utils",
     "var",
@@ -1091,36 +1082,6 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Te
     """
 def argmin_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Write the result of argmin over input and return it."""
-def as_strided(
-    input: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Returns a view of the storage with given sizes, strides and offset, all in elements."""
-def as_strided_(
-    input: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Write the result of as_strided over input and return it."""
-def as_strided_scatter(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Returns a copy of input with src written where as_strided would look."""
-def as_strided_scatter_(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Write the result of as_strided_scatter over input and return it."""
 def asin(input: Tensor) -> Tensor:
     """Returns the angle whose sine each element is."""
 def asin_(input: Tensor) -> Tensor:
@@ -1189,9 +1150,6 @@ def bernoulli_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of bernoulli over input and return it."""
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-    """Counts how often each non-negative integer occurs, or sums the weights at its occurrences.
-    """
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Combines the bits of two integers by and; for bool it is logical and."""
 def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1223,23 +1181,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies a batch of matrices with another, one by one."""
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of bmm over input and return it."""
-def bucketize(
-    input: Tensor | _Number,
-    boundaries: Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-) -> Tensor:
-    """Returns the number of the bucket, between sorted boundaries, that each value falls into.
-    """
-def bucketize_(
-    input: Tensor | _Number,
-    boundaries: Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-) -> Tensor:
-    """Write the result of bucketize over input and return it."""
 def cast(input: Tensor, dtype: _dtype) -> Tensor:
     """Copies a tensor into another dtype.
 
@@ -1261,9 +1202,6 @@ def celu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
     """Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones."""
 def celu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
     """Write the result of celu over input and return it."""
-def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
-    """
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,
@@ -1314,22 +1252,6 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
 
     All other sizes must agree; tensors of shape (0,) are skipped.
     """
-def constant_pad(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Surrounds the tensor with a value.
-
-    pad holds (before, after) for the last dimension, then for the one before it, and so on;
-    negative numbers crop.
-    """
-def constant_pad_(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Write the result of constant_pad over input and return it."""
 def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:
@@ -1565,40 +1487,6 @@ def deg2rad(input: Tensor) -> Tensor:
     """Converts degrees to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
     """Write the result of deg2rad over input and return it."""
-def diag(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
-def diag_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of diag over input and return it."""
-def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Makes matrices whose diagonals are the rows of the last dimension."""
-def diag_embed_(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Write the result of diag_embed over input and return it."""
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """Returns a view of the diagonals over two dimensions, as a new last dimension."""
-def diagonal_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    offset: _int,
-    dim1: _int,
-    dim2: _int,
-) -> Tensor:
-    """Puts a gradient of diagonal into zeros of the input's shape."""
-def diagonal_scatter(
-    input: Tensor,
-    src: Tensor,
-    offset: _int = 0,
-    dim1: _int = 0,
-    dim2: _int = 1,
-) -> Tensor:
-    """Returns a copy of input with src on its diagonals over two dimensions."""
-def diagonal_scatter_(
-    input: Tensor,
-    src: Tensor,
-    offset: _int = 0,
-    dim1: _int = 0,
-    dim2: _int = 1,
-) -> Tensor:
-    """Write the result of diagonal_scatter over input and return it."""
 def digamma(input: Tensor) -> Tensor:
     """Returns the derivative of lgamma."""
 def digamma_(input: Tensor) -> Tensor:
@@ -1646,15 +1534,6 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor
 
     The row padding_idx, if it is not negative, gets no gradient.
     """
-def embedding_backward(
-    grad: Tensor,
-    indices: Tensor,
-    num_weights: _int,
-    padding_idx: _int = -1,
-) -> Tensor:
-    """Sums the gradients of an embedding's rows, in the order of the indices."""
-def empty_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
-    """Write the result of empty_like over input and return it."""
 def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input equals other."""
 def eq_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1695,30 +1574,12 @@ def expm1(input: Tensor) -> Tensor:
     """Computes exp(input) - 1 without losing digits near zero."""
 def expm1_(input: Tensor) -> Tensor:
     """Write the result of expm1 over input and return it."""
-def exponential(
-    input: Tensor,
-    lambd: _float = 1.0,
-    *,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Draws a tensor like input from the exponential distribution with rate lambd."""
-def exponential_(
-    input: Tensor,
-    lambd: _float = 1.0,
-    *,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Write the result of exponential over input and return it."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a tensor like input with every element equal to value."""
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of fill over input and return it."""
 def fix(input: Tensor) -> Tensor:
     """Rounds each element toward zero."""
-def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Merges the dimensions from start_dim to end_dim into one."""
-def flatten_(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Write the result of flatten over input and return it."""
 @overload
 def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Returns a copy with the order of indices reversed along dims."""
@@ -1758,13 +1619,6 @@ def frac(input: Tensor) -> Tensor:
     """Returns what trunc takes away."""
 def frac_(input: Tensor) -> Tensor:
     """Write the result of frac over input and return it."""
-def full_like_(
-    input: Tensor,
-    fill_value: Tensor | _Number,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of full_like over input and return it."""
 def gather(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j]."""
 def gather_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
@@ -1811,10 +1665,6 @@ def gelu_tanh_(input: Tensor) -> Tensor:
     """Write the result of gelu_tanh over input and return it."""
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiplies each element of a vector with each of another."""
-def glu(input: Tensor, dim: _int = -1) -> Tensor:
-    """Returns the first half of input along dim, gated by the sigmoid of the second half."""
-def glu_(input: Tensor, dim: _int = -1) -> Tensor:
-    """Write the result of glu over input and return it."""
 def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1883,14 +1733,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Returns 0 for negative elements, 1 for positive ones, and values where input is 0."""
 def heaviside_(input: Tensor, values: Tensor) -> Tensor:
     """Write the result of heaviside over input and return it."""
-def histc(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
-    """Counts elements in equal bins between min and max (both 0: the smallest and largest
-    element).
-
-    Elements outside are not counted.
-    """
-def histc_(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
-    """Write the result of histc over input and return it."""
 def huber_elements(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
     """Computes Huber's distance of two elements: squared below delta, linear above."""
 def huber_elements_(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
@@ -1906,35 +1748,13 @@ def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int])
     """
 def index_(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Write the result of index over input and return it."""
-def index_add(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Tensor | _Number = 1,
+def index_backward(
+    grad: Tensor,
+    indices: Sequence[Tensor],
+    size: _int | Sequence[_int],
+    dims: _int | Sequence[_int],
 ) -> Tensor:
-    """Returns a copy of input with slices of source (times alpha) added at their indices.
-
-    The order of additions is fixed.
-    """
-def index_add_(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of index_add over input and return it."""
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """Returns a copy of input with slices replaced by those of source at their indices."""
-def index_copy_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """Write the result of index_copy over input and return it."""
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Returns a copy of input with slices filled with a value."""
-def index_fill_(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Write the result of index_fill over input and return it."""
+    """Sums a gradient into zeros where index would read, in the order of the indices."""
 def index_put_(
     input: Tensor,
     indices: Sequence[Tensor],
@@ -2151,15 +1971,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a copy of input with a value where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of masked_fill over input and return it."""
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Returns a copy of input with the elements of source, in order, where mask is true."""
-def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the result of masked_scatter over input and return it."""
-def masked_scatter_backward(grad: Tensor, mask: Tensor, size: _int | Sequence[_int]) -> Tensor:
-    """Collects the elements where mask is true, in order, followed by zeros up to the given shape.
-    """
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Returns the elements where mask is true, as a vector."""
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies vectors, matrices or batches of matrices.
 
@@ -2203,14 +2014,6 @@ def mean_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of mean over input and return it."""
-def median_all(input: Tensor) -> Tensor:
-    """Returns the median of all elements; of an even number the lower one."""
-def median_all_(input: Tensor) -> Tensor:
-    """Write the result of median_all over input and return it."""
-def median_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
-    """Returns the median along a dimension (of an even number of elements the lower one) and its
-    position.
-    """
 def min_all(input: Tensor) -> Tensor:
     """Returns the smallest element of a tensor."""
 def min_all_(input: Tensor) -> Tensor:
@@ -2235,24 +2038,6 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies two matrices."""
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of mm over input and return it."""
-def moveaxis(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Moves dimensions to other positions; the others keep their order."""
-def movedim(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Moves dimensions to other positions; the others keep their order."""
-def movedim_(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Write the result of movedim over input and return it."""
 def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Multiplies two tensors."""
 def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2310,10 +2095,6 @@ def nansum_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of nansum over input and return it."""
-def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
-    """Returns a view of `length` indices of a dimension, beginning at start."""
-def narrow_(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
-    """Write the result of narrow over input and return it."""
 def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
 def ne_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2365,8 +2146,6 @@ def normalize_channels_(
     """Write the result of normalize_channels over input and return it."""
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
-def ones_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
-    """Write the result of ones_like over input and return it."""
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Multiplies each element of a vector with each of another."""
 def outer_(input: Tensor, vec2: Tensor) -> Tensor:
@@ -2379,24 +2158,6 @@ def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """
 def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of outer_sum over input and return it."""
-def pad(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    mode: str = 'constant',
-    value: Tensor | _Number | None = None,
-) -> Tensor:
-    """Pads the last dimensions.
-
-    pad holds (before, after) for the last dimension, then for the one before it, and so on.
-    mode is 'constant' (with value, by default 0), 'reflect', 'replicate' or 'circular'.
-    """
-def pad_(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    mode: str = 'constant',
-    value: Tensor | _Number | None = None,
-) -> Tensor:
-    """Write the result of pad over input and return it."""
 @overload
 def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Returns a view with its dimensions in another order."""
@@ -2455,22 +2216,6 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes Python's modulus: the remainder has the sign of other."""
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of remainder over input and return it."""
-@overload
-def repeat(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
-    """Repeats the tensor along each dimension; new dimensions go in front."""
-@overload
-def repeat(input: Tensor, *repeats: _int) -> Tensor:
-    """Repeats the tensor along each dimension; new dimensions go in front."""
-@overload
-def repeat_(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
-    """Write the result of repeat over input and return it."""
-@overload
-def repeat_(input: Tensor, *repeats: _int) -> Tensor:
-    """Write the result of repeat over input and return it."""
-def repeat_interleave_(input: Tensor, repeats: _int, dim: _int | None = None) -> Tensor:
-    """Write the result of repeat_interleave over input and return it."""
-def repeat_interleave_index(repeats: Tensor) -> Tensor:
-    """Returns each position i of a 1-d integer tensor repeats[i] times, in order."""
 def replace_nonfinite(
     input: Tensor,
     nan: Tensor | _Number,
@@ -2512,13 +2257,8 @@ def restride(
     size: _int | Sequence[_int],
     stride: _int | Sequence[_int],
     offset: _int,
-    average: _int = 0,
 ) -> Tensor:
-    """Adds input into an empty storage by one set of strides and reads it by another.
-
-    Elements reached several times by the first (average 1) or second (average 2) set are
-    divided by how often.
-    """
+    """Adds input into an empty storage by one set of strides and reads it by another."""
 def restride_(
     input: Tensor,
     from_stride: _int | Sequence[_int],
@@ -2526,7 +2266,6 @@ def restride_(
     size: _int | Sequence[_int],
     stride: _int | Sequence[_int],
     offset: _int,
-    average: _int = 0,
 ) -> Tensor:
     """Write the result of restride over input and return it."""
 def rms_norm(
@@ -2545,27 +2284,6 @@ def rms_norm_(
     eps: _float | None = None,
 ) -> Tensor:
     """Write the result of rms_norm over input and return it."""
-def roll(
-    input: Tensor,
-    shifts: _int | Sequence[_int],
-    dims: _int | Sequence[_int] = (),
-) -> Tensor:
-    """Returns a copy with indices moved by shifts along dims; what leaves at one end comes back at
-    the other.
-
-    Without dims the tensor is rolled as if it were flat.
-    """
-def roll_(
-    input: Tensor,
-    shifts: _int | Sequence[_int],
-    dims: _int | Sequence[_int] = (),
-) -> Tensor:
-    """Write the result of roll over input and return it."""
-def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
-    """Rotates by k times 90 degrees in the plane of two dimensions, from the first to the second.
-    """
-def rot90_(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
-    """Write the result of rot90 over input and return it."""
 def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
     """Rounds each element to a number of decimals, halves to the even neighbour."""
 def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
@@ -2580,62 +2298,28 @@ def rsqrt_(input: Tensor) -> Tensor:
     """Write the result of rsqrt over input and return it."""
 def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
     """Write the result of scatter over input and return it."""
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-    """Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j]
-    += src[i][j].
-
-    The order of additions is fixed.
-    """
 def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
     """Write the result of scatter_add over input and return it."""
-def scatter_reduce(
+def scatter_combine(
     input: Tensor,
     dim: _int,
     index: Tensor,
     src: Tensor,
     reduce: str,
-    include_self: _bool = True,
 ) -> Tensor:
-    """Combines elements of src that have the same index along a dimension, by 'sum', 'prod',
-    'mean', 'amax' or 'amin'; include_self says whether input's own elements take part.
+    """Returns a copy of input with values combined along a dimension as scatter_add adds them;
+    reduce is 'prod', 'amax' or 'amin'.
     """
-def scatter_reduce_(
+def scatter_combine_(
     input: Tensor,
     dim: _int,
     index: Tensor,
     src: Tensor,
     reduce: str,
-    include_self: _bool = True,
 ) -> Tensor:
-    """Write the result of scatter_reduce over input and return it."""
-def searchsorted(
-    sorted_sequence: Tensor,
-    input: Tensor | _Number,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Finds where values belong in rows that are sorted: before equal elements, or behind them
-    with right=True.
-
-    A sequence of one dimension serves values of any shape; otherwise both have the same leading
-    sizes. sorter holds positions that sort each row.
-    """
+    """Write the result of scatter_combine over input and return it."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """Returns a view at one index of a dimension, which disappears."""
-def select_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dim: _int,
-    index: _int,
-) -> Tensor:
-    """Puts a gradient of select into zeros of the input's shape."""
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """Returns a copy of input with src at one index of a dimension."""
-def select_scatter_(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """Write the result of select_scatter over input and return it."""
 def selu(input: Tensor) -> Tensor:
     """Computes elu with the constants that keep mean 0 and variance 1."""
 def selu_(input: Tensor) -> Tensor:
@@ -2685,33 +2369,6 @@ def slice(
 
     Negative bounds count from the end; bounds outside are clamped.
     """
-def slice_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dim: _int,
-    start: _int | None,
-    end: _int | None,
-    step: _int,
-) -> Tensor:
-    """Puts a gradient of slice into zeros of the input's shape."""
-def slice_scatter(
-    input: Tensor,
-    src: Tensor,
-    dim: _int = 0,
-    start: _int | None = None,
-    end: _int | None = None,
-    step: _int = 1,
-) -> Tensor:
-    """Returns a copy of input with src in a slice of a dimension."""
-def slice_scatter_(
-    input: Tensor,
-    src: Tensor,
-    dim: _int = 0,
-    start: _int | None = None,
-    end: _int | None = None,
-    step: _int = 1,
-) -> Tensor:
-    """Write the result of slice_scatter over input and return it."""
 def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
     """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
 def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
@@ -2768,26 +2425,6 @@ def std_(
     keepdim: _bool = False,
 ) -> Tensor:
     """Write the result of std over input and return it."""
-def strided_scatter(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int,
-    input_stride: _int | Sequence[_int],
-    input_offset: _int,
-) -> Tensor:
-    """Does the work of as_strided_scatter for an input with given strides and offset."""
-def strided_scatter_(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int,
-    input_stride: _int | Sequence[_int],
-    input_offset: _int,
-) -> Tensor:
-    """Write the result of strided_scatter over input and return it."""
 def strided_view(
     input: Tensor,
     size: _int | Sequence[_int],
@@ -2796,7 +2433,10 @@ def strided_view(
     input_stride: _int | Sequence[_int],
     input_offset: _int,
 ) -> Tensor:
-    """Does the work of as_strided for an input with given strides and offset."""
+    """Returns a view of the storage with given sizes, strides and offset.
+
+    The gradient needs the strides and the offset of the input as they are now.
+    """
 def sub_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of sub over input and return it."""
 def sum(
@@ -2824,16 +2464,6 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
 def t(input: Tensor) -> Tensor:
     """Transposes a matrix; tensors of fewer dimensions stay as they are."""
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """Picks elements of the flattened input; the result has the shape of index."""
-def take_(input: Tensor, index: Tensor) -> Tensor:
-    """Write the result of take over input and return it."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
-    """Picks elements along a dimension after broadcasting input and indices against each other;
-    without dim from the flattened input.
-    """
-def take_along_dim_(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
-    """Write the result of take_along_dim over input and return it."""
 def tan(input: Tensor) -> Tensor:
     """Returns the tangent of each element."""
 def tan_(input: Tensor) -> Tensor:
@@ -2852,69 +2482,14 @@ def threshold(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Numbe
     """Replaces elements that do not exceed threshold by value."""
 def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
     """Write the result of threshold over input and return it."""
-@overload
-def tile(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Repeats the tensor along its last dimensions, one number for each."""
-@overload
-def tile(input: Tensor, *dims: _int) -> Tensor:
-    """Repeats the tensor along its last dimensions, one number for each."""
-@overload
-def tile_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Write the result of tile over input and return it."""
-@overload
-def tile_(input: Tensor, *dims: _int) -> Tensor:
-    """Write the result of tile over input and return it."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
-def tril(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the lower triangle of each matrix; the rest is zero."""
-def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of tril over input and return it."""
-def tril_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the row and column indices of the lower triangle of a matrix."""
-def triu(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the upper triangle of each matrix; the rest is zero."""
-def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of triu over input and return it."""
-def triu_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the row and column indices of the upper triangle of a matrix."""
 def trunc(input: Tensor) -> Tensor:
     """Rounds each element toward zero."""
 def trunc_(input: Tensor) -> Tensor:
     """Write the result of trunc over input and return it."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Returns views at every index of a dimension."""
-def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
-    """Splits a dimension into several.
-
-    One of the sizes may be -1.
-    """
-def unflatten_(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
-    """Write the result of unflatten over input and return it."""
-def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
-    """Returns a view of all windows of `size` indices along a dimension, `step` apart; the window
-    is a new last dimension.
-    """
-def unfold_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dimension: _int,
-    size: _int,
-    step: _int,
-) -> Tensor:
-    """Sums gradients of overlapping windows at the places they came from."""
 def uniform(
     input: Tensor,
     low: _float = 0.0,
@@ -2931,17 +2506,6 @@ def uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of uniform over input and return it."""
-def unique_all(input: Tensor, dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the distinct elements (or slices of a dimension) in order, for each element which of
-    them it is, and how often each occurs.
-    """
-def unique_consecutive_all(
-    input: Tensor,
-    dim: _int | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the first of each run of equal elements (or slices of a dimension), for each element
-    in which run it is, and how long each run is.
-    """
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Inserts a dimension of size 1."""
 def var_(

@@ -196,11 +196,16 @@ Values batch_index(const Batched& b) {
   return graph::record(b.op, inputs, b.attributes);
 }
 
-Values batch_repeat(const Batched& b) {
-  const Dims& repeats = b.integers("repeats");
-  Dims all = repeats;
-  all.insert(0, 1);
-  return {repeat(b.with_rows(0, static_cast<int64_t>(repeats.size())), all)};
+// Examples that lie in a row each: their rows are one more dimension.
+Values batch_strided_view(const Batched& b) {
+  if (b.integers("input_stride") != tensor::contiguous_strides(b.sizes(0))) return {};
+  const Value all = contiguous(b.with_rows(0));
+  const graph::Array& array = all.array();
+  Dims size = b.integers("size"), stride = b.integers("stride");
+  size.insert(0, array.sizes[0]);
+  stride.insert(0, tensor::count_of(b.sizes(0)));
+  const int64_t offset = b.integer("storage_offset") - b.integer("input_offset");
+  return {strided_view(all, size, stride, array.offset + offset, array.strides, array.offset)};
 }
 
 // One example's classes: the mean over one target.
@@ -237,13 +242,8 @@ const RuleOf rules[] = {
     {"cast", rows_alike},
     {"copy", rows_alike},
     {"zeros_like", rows_alike},
-    {"ones_like", rows_alike},
-    {"full_like", rows_alike},
-    {"tril", rows_alike},
-    {"triu", rows_alike},
     {"lstm_gates", rows_alike},
     {"gru_gates", rows_alike},
-    {"constant_pad", rows_alike},
     {"all", rows_along},
     {"any", rows_along},
     {"amax", rows_along},
@@ -269,8 +269,6 @@ const RuleOf rules[] = {
     {"logcumsumexp", rows_along},
     {"max_dim", rows_along},
     {"min_dim", rows_along},
-    {"kthvalue", rows_along},
-    {"median_dim", rows_along},
     {"sort", rows_along},
     {"topk", rows_along},
     {"gather", rows_along},
@@ -283,8 +281,6 @@ const RuleOf rules[] = {
     {"split_with_sizes", rows_along},
     {"unbind", rows_along},
     {"transpose", rows_along},
-    {"diagonal", rows_along},
-    {"unfold", rows_along},
     {"layer_norm", rows_of_first, 0b1110},
     {"view", rows_sized},
     {"expand", rows_sized},
@@ -302,7 +298,7 @@ const RuleOf rules[] = {
     {"embedding", batch_embedding, 0b1},
     {"index_select", batch_index_select, 0b1},
     {"index", batch_index, 0b1},
-    {"repeat", batch_repeat},
+    {"strided_view", batch_strided_view},
     {"cross_entropy_classes", batch_cross_entropy},
     {"convolution", batch_convolution, 0b110},
 };

@@ -183,7 +183,7 @@ Dims missing_sizes(const Arguments& a, const Dims& wanted, const Dims& small, co
 // Drops what lies past the wanted sizes: a convolution may find more windows than there were.
 Value cut(Value value, const Dims& sizes) {
   for (int64_t i = 2; i < value.rank(); ++i) {
-    if (value.size(i) > sizes[i]) value = narrow(value, i, 0, sizes[i]);
+    if (value.size(i) > sizes[i]) value = slice(value, i, 0, sizes[i]);
   }
   return value;
 }

@@ -37,7 +37,8 @@ Rows as_rows(const Call& call) {
                "weight must have one value for each class; input is ", input.sizes(), ", weight is ",
                call[2] ? call[2].sizes() : Dims());
   if (rank == 2) return {input, target, sizes};
-  const Value last = rank == 1 ? input : movedim(input, {1}, {-1});
+  Value last = input;
+  for (int64_t dim = 1; dim + 1 < rank; ++dim) last = transpose(last, dim, dim + 1);
   return {reshape(last, {rows, classes}), reshape(target, {rows}), sizes};
 }
 

@@ -564,7 +564,16 @@ void take_diagonals(const Call& call, Term& term) {
                  static_cast<char>(*again), "' is repeated in an operand of shape ",
                  term.value.sizes(), ", but its sizes differ");
     const int label = *again;
-    term.value = diagonal(term.value, 0, first, other);
+    const Array& whole = term.value.array();
+    Array part = whole;
+    part.strides[first] += whole.strides[other];
+    for (Dims* dims : {&part.sizes, &part.strides}) {
+      dims->push_back((*dims)[first]);
+      dims->erase(other);
+      dims->erase(first);
+    }
+    term.value = strided_view(term.value, part.sizes, part.strides, whole.offset, whole.strides,
+                              whole.offset);
     term.labels.erase(again);
     term.labels.erase(term.labels.begin() + first);
     term.labels.push_back(label);

@@ -50,7 +50,9 @@ Array lane_input(const Call& call, size_t i) {
 }
 
 // Part k of the last dimension, which is cut into pieces of `size`.
-Value part(const Value& gates, int64_t k, int64_t size) { return narrow(gates, -1, k * size, size); }
+Value part(const Value& gates, int64_t k, int64_t size) {
+  return slice(gates, -1, k * size, (k + 1) * size);
+}
 
 Value slope_of_sigmoid(const Value& gate) { return gate * (1 - gate); }
 Value slope_of_tanh(const Value& value) { return 1 - value * value; }

@@ -258,7 +258,7 @@ Value reversed_cumsum(const Value& value, int64_t dim) {
 Value shifted(const Value& value, int64_t dim, double filling) {
   Dims sizes = value.sizes();
   if (sizes[dim] == 0) return value;
-  const Value kept = narrow(value, dim, 0, sizes[dim] - 1);
+  const Value kept = slice(value, dim, 0, sizes[dim] - 1);
   sizes[dim] = 1;
   return cat({full(sizes, filling, value.dtype()), kept}, dim);
 }
@@ -472,32 +472,6 @@ OP(argmin) {
   .shape = shape_of_position,
   .run = kernel([](Call& call) { find_extremes(call, false, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
-};
-
-OP(median_dim) {
-  .signature = "median_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
-               "(values: Tensor, indices: Tensor)",
-  .doc = "Returns the median along a dimension (of an even number of elements the lower one) and "
-         "its position.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const int64_t rank = call.in(0).rank(), dim = call.dim("dim", rank);
-    const int64_t size = rank == 0 ? 1 : call.in(0).sizes[dim];
-    call.require(size != 0, ErrorKind::index, "Expected reduction dim ", dim,
-                 " to have non-zero size; input is ", call.in(0).sizes);
-    return kthvalue(call[0], (size - 1) / 2 + 1, dim, call.flag("keepdim"));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(median_all) {
-  .signature = "median_all(input: Tensor) -> Tensor",
-  .doc = "Returns the median of all elements; of an even number the lower one.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    return {median_dim(reshape(call[0], {call.in(0).count()}), 0)[0]};
-  }),
-  .gradient = of_parts(),
 };
 
 // --- moments, norms ---------------------------------------------------------------------------------

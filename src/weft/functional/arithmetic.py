@@ -6,6 +6,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.checks import wrap_dim
 
 ops = _core.ops
 
@@ -118,7 +119,21 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def isreal(input: Tensor) -> Tensor:
     """Tell for each element whether it is real: all are."""
-    return ops.ones_like(input.detach(), dtype=_core.bool)
+    return ops.ones(input.shape, dtype=_core.bool)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half along a dimension, gated by the sigmoid of the second half."""
+    if input.ndim == 0:
+        raise _core.ShapeError("glu(input): input must have at least one dimension.")
+    size = input.shape[wrap_dim("glu", dim, input.ndim)]
+    if size % 2:
+        raise _core.ShapeError(
+            f"glu(input): input must have an even size along dim; it is {size} of "
+            f"{tuple(input.shape)}."
+        )
+    value, gate = ops.split_with_sizes(input, [size // 2, size // 2], dim)
+    return value * ops.sigmoid(gate)
 
 
 def renamed(function: Any, name: str, alias: str) -> Any:

@@ -8,6 +8,9 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.creation import arange
+from weft.functional.selection import repeat_interleave
+from weft.functional.shaping import rolled
 
 ops = _core.ops
 
@@ -152,9 +155,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, "
             f"other is {tuple(other.shape)}, dim is {dim}."
         )
-    return ops.roll(input, [-1], [dim]) * ops.roll(other, [1], [dim]) - ops.roll(
-        input, [1], [dim]
-    ) * ops.roll(other, [-1], [dim])
+    return rolled(input, -1, dim) * rolled(other, 1, dim) - (
+        rolled(input, 1, dim) * rolled(other, -1, dim)
+    )
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -193,13 +196,14 @@ def scaled_dot_product_attention(
         )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
-        key = ops.repeat_interleave(key, groups, -3)
-        value = ops.repeat_interleave(value, groups, -3)
+        key = repeat_interleave(key, groups, -3)
+        value = repeat_interleave(value, groups, -3)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = ops.matmul(query * factor, ops.transpose(key, -2, -1))
     if is_causal:
-        ones = ops.ones_like(scores.detach())
-        scores = ops.masked_fill(scores, ops.tril(ones) == 0, -math.inf)
+        queries, keys = scores.shape[-2:]
+        later = ops.gt(arange(keys), arange(queries).unsqueeze(1))
+        scores = ops.masked_fill(scores, later, -math.inf)
     elif attn_mask is not None:
         if attn_mask.dtype == _core.bool:
             scores = ops.masked_fill(scores, ops.logical_not(attn_mask), -math.inf)

@@ -190,7 +190,7 @@ def gaussian_nll_loss(
         reduction: "mean", "sum" or "none".
     """
     if not isinstance(var, Tensor):
-        var = ops.full_like(input, var)
+        var = ops.full(input.shape, var, dtype=input.dtype)
     if bool(ops.any(ops.lt(var, 0))):
         raise _core.ArgumentError("gaussian_nll_loss(): var must not be negative.")
     if var.shape != input.shape and tuple(var.shape) == tuple(input.shape[:-1]):

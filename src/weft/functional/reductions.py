@@ -7,6 +7,9 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional import return_types
+from weft.functional.checks import wrap_dim
+from weft.functional.selection import kth_smallest
+from weft.functional.shaping import diagonal, movedim
 
 ops = _core.ops
 
@@ -51,8 +54,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the middle element (the lower of two), of all or along a dimension with its index."""
     if dim is None:
-        return ops.median_all(input)
-    return return_types.median._make(ops.median_dim(input, dim, keepdim))
+        flat = ops.reshape(input, -1)
+        return kth_smallest("median", flat, (flat.numel() + 1) // 2, 0, False)[0]
+    size = input.shape[wrap_dim("median", dim, input.ndim)] if input.ndim else 1
+    return return_types.median._make(kth_smallest("median", input, (size + 1) // 2, dim, keepdim))
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -196,7 +201,7 @@ def trace(input: Tensor) -> Tensor:
         raise _core.ShapeError(
             f"trace(input): input must have 2 dimensions; input is {tuple(input.shape)}."
         )
-    return ops.sum(ops.diagonal(input))
+    return ops.sum(diagonal(input))
 
 
 def quantile(
@@ -220,7 +225,7 @@ def quantile(
     shares = [float(q)] if single else [float(share) for share in q.tolist()]
     if any(not 0.0 <= share <= 1.0 for share in shares):
         raise _core.ArgumentError(f"quantile(): q must be between 0 and 1; q is {shares}.")
-    flat = input.reshape(-1) if dim is None else ops.movedim(input, dim, -1)
+    flat = input.reshape(-1) if dim is None else movedim(input, dim, -1)
     ordered = ops.sort(flat, -1)[0]
     results: list[Tensor] = []
     for share in shares:

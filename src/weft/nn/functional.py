@@ -12,6 +12,8 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.functional.arithmetic import glu
+from weft.functional.counting import unique
 from weft.functional.images import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
 from weft.functional.linear_algebra import (
     bilinear,
@@ -48,6 +50,7 @@ from weft.functional.pooling import (
     max_pool2d,
 )
 from weft.functional.selection import one_hot
+from weft.functional.shaping import exponential_, pad
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -145,10 +148,9 @@ linear = ops.linear
 tanh, sigmoid = ops.tanh, ops.sigmoid
 logsigmoid, softsign, tanhshrink = ops.logsigmoid, ops.softsign, ops.tanhshrink
 hardshrink, softshrink, softplus = ops.hardshrink, ops.softshrink, ops.softplus
-gelu, glu = ops.gelu, ops.glu
+gelu = ops.gelu
 layer_norm, group_norm, rms_norm = ops.layer_norm, ops.group_norm, ops.rms_norm
 cross_entropy, nll_loss = ops.cross_entropy, ops.nll_loss
-pad = ops.pad
 relu_, selu_, elu_, celu_ = ops.relu_, ops.selu_, ops.elu_, ops.celu_
 leaky_relu_, hardtanh_, threshold_ = ops.leaky_relu_, ops.hardtanh_, ops.threshold_
 
@@ -280,7 +282,7 @@ def gumbel_softmax(
         dim: the dimension of the distribution.
     """
     del eps
-    noise = -ops.log(ops.exponential(logits.detach()))
+    noise = -ops.log(exponential_(ops.zeros_like(logits.detach())))
     soft = ops.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
@@ -370,7 +372,7 @@ def embedding(
         raise _core.UnsupportedError("embedding(): scale_grad_by_freq is not supported yet.")
     if max_norm is not None:
         with no_grad():
-            rows = ops.unique_all(input)[0]
+            rows = unique(input)
             chosen = ops.index_select(weight, 0, rows)
             norms = ops.vector_norm(chosen, norm_type, 1, True)
             factor = ops.where(ops.gt(norms, max_norm), max_norm / (norms + 1e-7), 1.0)
@@ -408,7 +410,7 @@ def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, 
     if all(total % 2 == 0 for total in totals):
         return input, [total // 2 for total in totals]
     edges = [edge for total in reversed(totals) for edge in (total // 2, total - total // 2)]
-    return ops.pad(input, edges), [0] * count
+    return pad(input, edges), [0] * count
 
 
 def conv1d(
