@@ -23,8 +23,14 @@ from weft._tensor import Size as Size
 from weft._core import Tensor as Tensor
 from weft._core import UnsupportedError as UnsupportedError
 from weft.functional.arithmetic import add as add
+from weft.functional.linear_algebra import addbmm as addbmm
+from weft.functional.linear_algebra import addbmm as addbmm_
+from weft.functional.linear_algebra import addmv as addmv
+from weft.functional.linear_algebra import addmv as addmv_
+from weft.functional.linear_algebra import addr as addr
+from weft.functional.linear_algebra import addr as addr_
 from weft.functional.shaping import adjoint as adjoint
-from weft.functional.arithmetic import allclose as allclose
+from weft.functional.elementwise import allclose as allclose
 from weft.functional.reductions import aminmax as aminmax
 from weft.functional.creation import arange as arange
 from weft.functional.selection import argsort as argsort
@@ -35,6 +41,8 @@ from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
+from weft.functional.linear_algebra import baddbmm as baddbmm
+from weft.functional.linear_algebra import baddbmm as baddbmm_
 from weft.functional.linear_algebra import bilinear as bilinear
 from weft.functional.joining import block_diag as block_diag
 from weft.functional.joining import broadcast_shapes as broadcast_shapes
@@ -43,13 +51,23 @@ from weft.functional.shaping import broadcast_to as broadcast_to
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
+from weft.functional.activations import celu as celu
+from weft.functional.activations import celu as celu_
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
+from weft.functional.convolution import conv1d as conv1d
+from weft.functional.convolution import conv2d as conv2d
+from weft.functional.convolution import conv_transpose1d as conv_transpose1d
+from weft.functional.convolution import conv_transpose2d as conv_transpose2d
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
+from weft.functional.reductions import count_nonzero as count_nonzero
 from weft.functional.linear_algebra import cross as cross
+from weft.functional.losses import cross_entropy as cross_entropy
 from weft.functional.reductions import cummax as cummax
 from weft.functional.reductions import cummin as cummin
 from weft._core import default_generator as default_generator
+from weft.functional.elementwise import deg2rad as deg2rad
+from weft.functional.elementwise import deg2rad as deg2rad_
 from weft._tensor import device as device
 from weft.functional.reductions import diff as diff
 from weft.functional.linear_algebra import dist as dist
@@ -58,7 +76,7 @@ from weft.functional.arithmetic import div as divide
 from weft.functional.joining import dsplit as dsplit
 from weft.functional.joining import dstack as dstack
 from weft._core import dtype as dtype
-from weft.functional.linear_algebra import einsum as einsum
+from weft.functional.einstein import einsum as einsum
 from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
@@ -68,14 +86,28 @@ from weft.functional.facts import finfo as finfo
 from weft.functional.shaping import fliplr as fliplr
 from weft.functional.shaping import flipud as flipud
 from weft.functional.arithmetic import float_power as float_power
+from weft.functional.elementwise import fmax as fmax
+from weft.functional.elementwise import fmin as fmin
+from weft.functional.elementwise import frac as frac
+from weft.functional.elementwise import frac as frac_
 from weft._tensor import from_dlpack as from_dlpack
 from weft._tensor import from_numpy as from_numpy
 from weft.functional.creation import full as full
 from weft.functional.creation import full_like as full_like
 from weft import functional as functional
+from weft.functional.linear_algebra import outer as ger
 from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
+from weft.functional.normalization import group_norm as group_norm
+from weft.functional.activations import hardshrink as hardshrink
+from weft.functional.activations import hardshrink as hardshrink_
+from weft.functional.activations import hardsigmoid as hardsigmoid
+from weft.functional.activations import hardsigmoid as hardsigmoid_
+from weft.functional.activations import hardswish as hardswish
+from weft.functional.activations import hardswish as hardswish_
+from weft.functional.elementwise import heaviside as heaviside
+from weft.functional.elementwise import heaviside as heaviside_
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
@@ -89,21 +121,39 @@ from weft._core import is_grad_enabled as is_grad_enabled
 from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.functional.facts import is_nonzero as is_nonzero
 from weft.functional.facts import is_tensor as is_tensor
+from weft.functional.elementwise import isclose as isclose
 from weft.functional.selection import isin as isin
+from weft.functional.elementwise import isneginf as isneginf
+from weft.functional.elementwise import isposinf as isposinf
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
+from weft.functional.elementwise import lcm as lcm
+from weft.functional.elementwise import lcm as lcm_
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
+from weft.functional.elementwise import logaddexp as logaddexp
+from weft.functional.elementwise import logaddexp2 as logaddexp2
+from weft.functional.elementwise import logical_xor as logical_xor
+from weft.functional.elementwise import logical_xor as logical_xor_
+from weft.functional.elementwise import logit as logit
+from weft.functional.elementwise import logit as logit_
 from weft.functional.creation import logspace as logspace
+from weft.functional.reductions import logsumexp as logsumexp
 from weft.random import manual_seed as manual_seed
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.functional.joining import meshgrid as meshgrid
 from weft.functional.reductions import min as min
+from weft.functional.activations import mish as mish
+from weft.functional.activations import mish as mish_
 from weft.functional.reductions import mode as mode
 from weft.functional.selection import msort as msort
+from weft.functional.elementwise import nan_to_num as nan_to_num
+from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.reductions import nansum as nansum
+from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.functional.selection import nonzero as nonzero
@@ -114,12 +164,15 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.linear_algebra import outer as outer
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
 from weft._core import promote_types as promote_types
 from weft import pytree as pytree
 from weft.functional.reductions import quantile as quantile
+from weft.functional.elementwise import rad2deg as rad2deg
+from weft.functional.elementwise import rad2deg as rad2deg_
 from weft.functional.creation import rand as rand
 from weft.functional.creation import rand_like as rand_like
 from weft.functional.creation import randint as randint
@@ -129,28 +182,47 @@ from weft.functional.creation import randn_like as randn_like
 from weft import random as random
 from weft.functional.creation import randperm as randperm
 from weft.functional.shaping import ravel as ravel
+from weft.functional.activations import relu6 as relu6
+from weft.functional.activations import relu6 as relu6_
 from weft.functional.selection import repeat_interleave as repeat_interleave
 from weft.functional.facts import result_type as result_type
 from weft.functional import return_types as return_types
+from weft.functional.normalization import rms_norm as rms_norm
+from weft.functional.elementwise import round as round
+from weft.functional.elementwise import round as round_
 from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
 from weft.random import seed as seed
+from weft.functional.activations import selu as selu
+from weft.functional.activations import selu as selu_
 from weft._core import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft._core import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
+from weft.functional.elementwise import sgn as sgn
+from weft.functional.elementwise import sgn as sgn_
+from weft.functional.elementwise import sinc as sinc
+from weft.functional.elementwise import sinc as sinc_
+from weft.functional.activations import softshrink as softshrink
+from weft.functional.activations import softshrink as softshrink_
+from weft.functional.activations import softsign as softsign
+from weft.functional.activations import softsign as softsign_
 from weft.functional.selection import sort as sort
 from weft.functional.joining import split as split
 from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
+from weft.functional.activations import tanhshrink as tanhshrink
+from weft.functional.activations import tanhshrink as tanhshrink_
 from weft._tensor import tensor as tensor
 from weft.functional.joining import tensor_split as tensor_split
 from weft.functional.linear_algebra import tensordot as tensordot
+from weft.functional.activations import threshold as threshold
+from weft.functional.activations import threshold as threshold_
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
 from weft.functional.arithmetic import div as true_divide
@@ -160,6 +232,7 @@ from weft import utils as utils
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
+from weft.functional.reductions import vector_norm as vector_norm
 from weft.functional.joining import vsplit as vsplit
 from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
@@ -247,7 +320,6 @@ __all__ = [
     "autograd",
     "baddbmm",
     "baddbmm_",
-    "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
     "bernoulli",
@@ -307,13 +379,9 @@ __all__ = [
     "contiguous",
     "contiguous_",
     "conv1d",
-    "conv1d_",
     "conv2d",
-    "conv2d_",
     "conv_transpose1d",
-    "conv_transpose1d_",
     "conv_transpose2d",
-    "conv_transpose2d_",
     "convolution",
     "convolution_",
     "convolution_transpose",
@@ -330,10 +398,8 @@ __all__ = [
     "cosh_",
     "cosine_similarity",
     "count_nonzero",
-    "count_nonzero_",
     "cross",
     "cross_entropy",
-    "cross_entropy_",
     "cross_entropy_backward",
     "cross_entropy_classes",
     "cummax",
@@ -421,9 +487,7 @@ __all__ = [
     "floor_divide",
     "floor_divide_",
     "fmax",
-    "fmax_",
     "fmin",
-    "fmin_",
     "fmod",
     "fmod_",
     "frac",
@@ -459,7 +523,6 @@ __all__ = [
     "greater",
     "greater_equal",
     "group_norm",
-    "group_norm_",
     "gru_gates",
     "gru_gates_backward",
     "gt",
@@ -479,8 +542,6 @@ __all__ = [
     "histc_",
     "hsplit",
     "hstack",
-    "huber_elements",
-    "huber_elements_",
     "hypot",
     "hypot_",
     "iinfo",
@@ -511,9 +572,6 @@ __all__ = [
     "is_nonzero",
     "is_tensor",
     "isclose",
-    "isclose_",
-    "isclose_number",
-    "isclose_number_",
     "isfinite",
     "isfinite_",
     "isin",
@@ -522,9 +580,7 @@ __all__ = [
     "isnan",
     "isnan_",
     "isneginf",
-    "isneginf_",
     "isposinf",
-    "isposinf_",
     "isreal",
     "kron",
     "kthvalue",
@@ -557,15 +613,11 @@ __all__ = [
     "log2",
     "log2_",
     "log_",
-    "log_odds",
-    "log_odds_",
     "log_softmax",
     "log_softmax_",
     "log_softmax_backward",
     "logaddexp",
     "logaddexp2",
-    "logaddexp2_",
-    "logaddexp_",
     "logcumsumexp",
     "logcumsumexp_",
     "logical_and",
@@ -582,7 +634,6 @@ __all__ = [
     "logsigmoid_",
     "logspace",
     "logsumexp",
-    "logsumexp_",
     "long",
     "lstm_gates",
     "lstm_gates_backward",
@@ -598,21 +649,14 @@ __all__ = [
     "matmul",
     "matmul_",
     "max",
-    "max_all",
-    "max_all_",
     "max_dim",
     "maximum",
     "maximum_",
     "mean",
     "mean_",
     "median",
-    "median_all",
-    "median_all_",
-    "median_dim",
     "meshgrid",
     "min",
-    "min_all",
-    "min_all_",
     "min_dim",
     "minimum",
     "minimum_",
@@ -636,7 +680,6 @@ __all__ = [
     "nan_to_num_",
     "nanmean",
     "nansum",
-    "nansum_",
     "narrow",
     "narrow_",
     "ne",
@@ -645,14 +688,11 @@ __all__ = [
     "neg_",
     "negative",
     "nll_loss",
-    "nll_loss_",
     "nn",
     "no_grad",
     "nonzero",
     "norm",
     "normal",
-    "normalize_channels",
-    "normalize_channels_",
     "not_equal",
     "numel",
     "one_hot",
@@ -661,7 +701,6 @@ __all__ = [
     "ones_like_",
     "optim",
     "outer",
-    "outer_",
     "outer_sum",
     "outer_sum_",
     "pad",
@@ -673,8 +712,6 @@ __all__ = [
     "positive",
     "pow",
     "pow_",
-    "prelu_elements",
-    "prelu_elements_",
     "prod",
     "prod_",
     "promote_types",
@@ -704,8 +741,6 @@ __all__ = [
     "repeat_interleave",
     "repeat_interleave_",
     "repeat_interleave_index",
-    "replace_nonfinite",
-    "replace_nonfinite_",
     "reshape",
     "reshape_",
     "restride",
@@ -713,15 +748,12 @@ __all__ = [
     "result_type",
     "return_types",
     "rms_norm",
-    "rms_norm_",
     "roll",
     "roll_",
     "rot90",
     "rot90_",
     "round",
     "round_",
-    "round_to_integer",
-    "round_to_integer_",
     "row_stack",
     "rsqrt",
     "rsqrt_",
@@ -768,8 +800,6 @@ __all__ = [
     "slice_backward",
     "slice_scatter",
     "slice_scatter_",
-    "smooth_l1_elements",
-    "smooth_l1_elements_",
     "softmax",
     "softmax_",
     "softmax_backward",
@@ -789,7 +819,6 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
-    "std_",
     "std_mean",
     "strided_scatter",
     "strided_scatter_",
@@ -851,7 +880,6 @@ __all__ = [
     "var_mean",
     "vdot",
     "vector_norm",
-    "vector_norm_",
     "view",
     "vsplit",
     "vstack",
@@ -899,24 +927,6 @@ def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
 def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of add over input and return it."""
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * the sum of the products in a batch."""
-def addbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addbmm over input and return it."""
 def addcdiv(
     input: Tensor,
     tensor1: Tensor,
@@ -967,42 +977,6 @@ def addmm_(
     alpha: Tensor | _Number = 1,
 ) -> Tensor:
     """Write the result of addmm over input and return it."""
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat @ vec)."""
-def addmv_(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmv over input and return it."""
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * outer(vec1, vec2)."""
-def addr_(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addr over input and return it."""
 def alias(input: Tensor) -> Tensor:
     """Returns a view of the whole tensor."""
 def all(
@@ -1133,33 +1107,6 @@ def atanh(input: Tensor) -> Tensor:
     """Returns the number whose hyperbolic tangent each element is."""
 def atanh_(input: Tensor) -> Tensor:
     """Write the result of atanh over input and return it."""
-def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * bmm(batch1, batch2)."""
-def baddbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of baddbmm over input and return it."""
-def batch_norm_train(
-    input: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalises channels of (N, C, ...) by their own statistics, and returns those too: the mean
-    and the variance without correction.
-    """
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
@@ -1249,10 +1196,6 @@ def ceil(input: Tensor) -> Tensor:
     """Rounds each element up."""
 def ceil_(input: Tensor) -> Tensor:
     """Write the result of ceil over input and return it."""
-def celu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones."""
-def celu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of celu over input and return it."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
     """
@@ -1326,90 +1269,6 @@ def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:
     """Write the result of contiguous over input and return it."""
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
-def conv1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv1d over input and return it."""
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width)."""
-def conv2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv2d over input and return it."""
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel)."""
-def conv_transpose1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose1d over input and return it."""
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width)."""
-def conv_transpose2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose2d over input and return it."""
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -1496,54 +1355,23 @@ def cosh(input: Tensor) -> Tensor:
     """Returns the hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """Write the result of cosh over input and return it."""
-def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Counts the elements that are not zero, over all dimensions or those in `dim`."""
-def count_nonzero_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Write the result of count_nonzero over input and return it."""
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Returns the cross-entropy of scores (N, C, ...) with classes (N, ...), or with probabilities
-    like the scores.
-
-    Rows of class `ignore_index` do not count; `label_smoothing` is the share of the target that
-    is spread over all classes.
-    """
-def cross_entropy_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Write the result of cross_entropy over input and return it."""
 def cross_entropy_backward(
     grad: Tensor,
     input: Tensor,
     target: Tensor,
-    total_weight: Tensor,
-    weight: Tensor | None = None,
+    rows: Tensor,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> Tensor:
     """Returns the gradient of the scores of cross_entropy_classes."""
 def cross_entropy_classes(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and the sum of the
-    classes' weights.
+    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and how many rows
+    count: those of class `ignore_index` do not.
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running products along a dimension."""
@@ -1553,10 +1381,6 @@ def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running sums along a dimension."""
 def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of cumsum over input and return it."""
-def deg2rad(input: Tensor) -> Tensor:
-    """Converts degrees to radians."""
-def deg2rad_(input: Tensor) -> Tensor:
-    """Write the result of deg2rad over input and return it."""
 def diag(input: Tensor, diagonal: _int = 0) -> Tensor:
     """Returns the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
 def diag_(input: Tensor, diagonal: _int = 0) -> Tensor:
@@ -1629,9 +1453,21 @@ def dropout_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of dropout over input and return it."""
-def elu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x) - 1) for negative elements and keeps positive ones."""
-def elu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+def elu(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
+    """Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones;
+    scale multiplies both.
+    """
+def elu_(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
     """Write the result of elu over input and return it."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor:
     """Looks up rows of a matrix.
@@ -1734,22 +1570,10 @@ def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """
 def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of floor_divide over input and return it."""
-def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the larger of two elements; a number wins over a NaN."""
-def fmax_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmax over input and return it."""
-def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the smaller of two elements; a number wins over a NaN."""
-def fmin_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmin over input and return it."""
 def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes C's remainder, which has the sign of input."""
 def fmod_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of fmod over input and return it."""
-def frac(input: Tensor) -> Tensor:
-    """Returns what trunc takes away."""
-def frac_(input: Tensor) -> Tensor:
-    """Write the result of frac over input and return it."""
 def full_like_(
     input: Tensor,
     fill_value: Tensor | _Number,
@@ -1801,8 +1625,6 @@ def gelu_tanh(input: Tensor) -> Tensor:
     """Computes gelu's approximation by tanh."""
 def gelu_tanh_(input: Tensor) -> Tensor:
     """Write the result of gelu_tanh over input and return it."""
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
 def glu(input: Tensor, dim: _int = -1) -> Tensor:
     """Returns the first half of input along dim, gated by the sigmoid of the second half."""
 def glu_(input: Tensor, dim: _int = -1) -> Tensor:
@@ -1811,24 +1633,6 @@ def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than or equal to other."""
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Brings each group of channels of (N, C, ...) to mean 0 and variance 1, then multiplies by
-    `weight` and adds `bias`, one for each channel.
-    """
-def group_norm_(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of group_norm over input and return it."""
 def gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
     """Applies the gates of a GRU: reset, update and new, each before its activation, from the
     input and from the hidden state (..., 3 * size).
@@ -1844,18 +1648,6 @@ def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of gt over input and return it."""
-def hardshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Replaces elements between -lambd and lambd by 0."""
-def hardshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of hardshrink over input and return it."""
-def hardsigmoid(input: Tensor) -> Tensor:
-    """Limits x / 6 + 1 / 2 to the range from 0 to 1."""
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """Write the result of hardsigmoid over input and return it."""
-def hardswish(input: Tensor) -> Tensor:
-    """Computes x * hardsigmoid(x)."""
-def hardswish_(input: Tensor) -> Tensor:
-    """Write the result of hardswish over input and return it."""
 def hardtanh(
     input: Tensor,
     min_val: Tensor | _Number = -1.0,
@@ -1871,10 +1663,6 @@ def hardtanh_(
     max_val: Tensor | _Number = 1.0,
 ) -> Tensor:
     """Write the result of hardtanh over input and return it."""
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """Returns 0 for negative elements, 1 for positive ones, and values where input is 0."""
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """Write the result of heaviside over input and return it."""
 def histc(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
     """Counts elements in equal bins between min and max (both 0: the smallest and largest
     element).
@@ -1883,10 +1671,6 @@ def histc(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0)
     """
 def histc_(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
     """Write the result of histc over input and return it."""
-def huber_elements(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes Huber's distance of two elements: squared below delta, linear above."""
-def huber_elements_(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of huber_elements over input and return it."""
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Returns the length of the vector (input, other)."""
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
@@ -1939,36 +1723,6 @@ def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks slices of a dimension by their indices."""
 def index_select_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Write the result of index_select over input and return it."""
-def isclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Tells where abs(input - other) <= atol + rtol * abs(other)."""
-def isclose_(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Write the result of isclose over input and return it."""
-def isclose_number(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Tells where two elements are equal or finite and near each other."""
-def isclose_number_(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Write the result of isclose_number over input and return it."""
 def isfinite(input: Tensor) -> Tensor:
     """Tells which elements are neither infinite nor NaN."""
 def isfinite_(input: Tensor) -> Tensor:
@@ -1981,14 +1735,6 @@ def isnan(input: Tensor) -> Tensor:
     """Tells which elements are NaN."""
 def isnan_(input: Tensor) -> Tensor:
     """Write the result of isnan over input and return it."""
-def isneginf(input: Tensor) -> Tensor:
-    """Tells which elements are negative infinity."""
-def isneginf_(input: Tensor) -> Tensor:
-    """Write the result of isneginf over input and return it."""
-def isposinf(input: Tensor) -> Tensor:
-    """Tells which elements are positive infinity."""
-def isposinf_(input: Tensor) -> Tensor:
-    """Write the result of isposinf over input and return it."""
 def layer_norm(
     input: Tensor,
     normalized_shape: _int | Sequence[_int],
@@ -2018,10 +1764,6 @@ def layer_norm_backward(
     """Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not
     set are empty.
     """
-def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the least common multiple of two integers."""
-def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of lcm over input and return it."""
 def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is less than or equal to other."""
 def le_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2071,24 +1813,12 @@ def log2_(input: Tensor) -> Tensor:
     """Write the result of log2 over input and return it."""
 def log_(input: Tensor) -> Tensor:
     """Write the result of log over input and return it."""
-def log_odds(input: Tensor) -> Tensor:
-    """Computes log(x / (1 - x)): logit without limits."""
-def log_odds_(input: Tensor) -> Tensor:
-    """Write the result of log_odds over input and return it."""
 def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the logarithm of `softmax`, without overflow."""
 def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of log_softmax over input and return it."""
 def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
     """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
-def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log(exp(input) + exp(other)) without overflow."""
-def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log2(2^input + 2^other) without overflow."""
-def logaddexp2_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp2 over input and return it."""
-def logaddexp_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp over input and return it."""
 def logcumsumexp(input: Tensor, dim: _int) -> Tensor:
     """Returns the logarithms of the running sums of exponentials along a dimension."""
 def logcumsumexp_(input: Tensor, dim: _int) -> Tensor:
@@ -2105,24 +1835,10 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Tells where an element of the two is nonzero."""
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of logical_or over input and return it."""
-def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Tells where exactly one of two elements is nonzero."""
-def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logical_xor over input and return it."""
-def logit(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Computes log(x / (1 - x)), the inverse of sigmoid; with eps, x is first limited to [eps, 1 -
-    eps].
-    """
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Write the result of logit over input and return it."""
 def logsigmoid(input: Tensor) -> Tensor:
     """Computes log(sigmoid(x)) without underflow."""
 def logsigmoid_(input: Tensor) -> Tensor:
     """Write the result of logsigmoid over input and return it."""
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Returns the logarithm of the sum of exponentials, without overflow."""
-def logsumexp_(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Write the result of logsumexp over input and return it."""
 def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output
     gates before their activation.
@@ -2160,10 +1876,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
-def max_all(input: Tensor) -> Tensor:
-    """Returns the largest element of a tensor."""
-def max_all_(input: Tensor) -> Tensor:
-    """Write the result of max_all over input and return it."""
 def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the largest elements along a dimension and their first positions.
 
@@ -2195,18 +1907,6 @@ def mean_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of mean over input and return it."""
-def median_all(input: Tensor) -> Tensor:
-    """Returns the median of all elements; of an even number the lower one."""
-def median_all_(input: Tensor) -> Tensor:
-    """Write the result of median_all over input and return it."""
-def median_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
-    """Returns the median along a dimension (of an even number of elements the lower one) and its
-    position.
-    """
-def min_all(input: Tensor) -> Tensor:
-    """Returns the smallest element of a tensor."""
-def min_all_(input: Tensor) -> Tensor:
-    """Write the result of min_all over input and return it."""
 def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the smallest elements along a dimension and their first positions.
 
@@ -2219,10 +1919,6 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     """
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of minimum over input and return it."""
-def mish(input: Tensor) -> Tensor:
-    """Computes x * tanh(softplus(x))."""
-def mish_(input: Tensor) -> Tensor:
-    """Write the result of mish over input and return it."""
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies two matrices."""
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
@@ -2271,37 +1967,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Multiplies a matrix with a vector."""
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """Write the result of mv over input and return it."""
-def nan_to_num(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Replaces NaN (by 0) and the infinities (by the largest finite numbers) or by given ones.
-    """
-def nan_to_num_(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Write the result of nan_to_num over input and return it."""
-def nansum(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Adds up elements like `sum`, counting NaNs as zero."""
-def nansum_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of nansum over input and return it."""
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
     """Returns a view of `length` indices of a dimension, beginning at start."""
 def narrow_(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
@@ -2316,53 +1981,10 @@ def neg_(input: Tensor) -> Tensor:
     """Write the result of neg over input and return it."""
 def negative(input: Tensor) -> Tensor:
     """Turns the sign of each element."""
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Returns the negative of the log-probabilities (N, C, ...) at classes (N, ...).
-
-    Rows of class `ignore_index` do not count.
-    """
-def nll_loss_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Write the result of nll_loss over input and return it."""
-def normalize_channels(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Returns (input - mean) / sqrt(var + eps) * weight + bias for channels of (N, C, ...): batch
-    normalisation by given statistics.
-    """
-def normalize_channels_(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of normalize_channels over input and return it."""
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
 def ones_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of ones_like over input and return it."""
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
-def outer_(input: Tensor, vec2: Tensor) -> Tensor:
-    """Write the result of outer over input and return it."""
 def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all
     dimensions but the last are taken as one.
@@ -2401,10 +2023,6 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Raises input to the power of exponent."""
 def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Write the result of pow over input and return it."""
-def prelu_elements(input: Tensor, weight: Tensor) -> Tensor:
-    """Multiplies negative elements by weight, which broadcasts."""
-def prelu_elements_(input: Tensor, weight: Tensor) -> Tensor:
-    """Write the result of prelu_elements over input and return it."""
 def prod(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -2424,10 +2042,6 @@ def prod_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of prod over input and return it."""
-def rad2deg(input: Tensor) -> Tensor:
-    """Converts radians to degrees."""
-def rad2deg_(input: Tensor) -> Tensor:
-    """Write the result of rad2deg over input and return it."""
 def reciprocal(input: Tensor) -> Tensor:
     """Returns 1 / input."""
 def reciprocal_(input: Tensor) -> Tensor:
@@ -2437,10 +2051,6 @@ def relu(input: Tensor) -> Tensor:
 
     The gradient at 0 is 0.
     """
-def relu6(input: Tensor) -> Tensor:
-    """Limits elements to the range from 0 to 6."""
-def relu6_(input: Tensor) -> Tensor:
-    """Write the result of relu6 over input and return it."""
 def relu_(input: Tensor) -> Tensor:
     """Write the result of relu over input and return it."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2463,20 +2073,6 @@ def repeat_interleave_(input: Tensor, repeats: _int, dim: _int | None = None) ->
     """Write the result of repeat_interleave over input and return it."""
 def repeat_interleave_index(repeats: Tensor) -> Tensor:
     """Returns each position i of a 1-d integer tensor repeats[i] times, in order."""
-def replace_nonfinite(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Replaces NaN and the infinities by given numbers."""
-def replace_nonfinite_(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Write the result of replace_nonfinite over input and return it."""
 @overload
 def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
     """Returns a tensor with the same elements and other sizes: a view where strides allow it, a
@@ -2521,22 +2117,6 @@ def restride_(
     average: _int = 0,
 ) -> Tensor:
     """Write the result of restride over input and return it."""
-def rms_norm(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then
-    multiplies by `weight`.
-    """
-def rms_norm_(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Write the result of rms_norm over input and return it."""
 def roll(
     input: Tensor,
     shifts: _int | Sequence[_int],
@@ -2558,14 +2138,6 @@ def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> T
     """
 def rot90_(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
     """Write the result of rot90 over input and return it."""
-def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Rounds each element to a number of decimals, halves to the even neighbour."""
-def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Write the result of round over input and return it."""
-def round_to_integer(input: Tensor) -> Tensor:
-    """Rounds each element to the nearest integer, halves to the even one."""
-def round_to_integer_(input: Tensor) -> Tensor:
-    """Write the result of round_to_integer over input and return it."""
 def rsqrt(input: Tensor) -> Tensor:
     """Returns 1 over the square root of each element."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -2628,14 +2200,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor
     """Returns a copy of input with src at one index of a dimension."""
 def select_scatter_(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """Write the result of select_scatter over input and return it."""
-def selu(input: Tensor) -> Tensor:
-    """Computes elu with the constants that keep mean 0 and variance 1."""
-def selu_(input: Tensor) -> Tensor:
-    """Write the result of selu over input and return it."""
-def sgn(input: Tensor) -> Tensor:
-    """Returns -1, 0 or 1 by the sign of each element."""
-def sgn_(input: Tensor) -> Tensor:
-    """Write the result of sgn over input and return it."""
 def sigmoid(input: Tensor) -> Tensor:
     """Computes 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
@@ -2658,10 +2222,6 @@ def sin(input: Tensor) -> Tensor:
     """Returns the sine of each element."""
 def sin_(input: Tensor) -> Tensor:
     """Write the result of sin over input and return it."""
-def sinc(input: Tensor) -> Tensor:
-    """Computes sin(pi x) / (pi x), which is 1 at 0."""
-def sinc_(input: Tensor) -> Tensor:
-    """Write the result of sinc over input and return it."""
 def sinh(input: Tensor) -> Tensor:
     """Returns the hyperbolic sine of each element."""
 def sinh_(input: Tensor) -> Tensor:
@@ -2704,10 +2264,6 @@ def slice_scatter_(
     step: _int = 1,
 ) -> Tensor:
     """Write the result of slice_scatter over input and return it."""
-def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
-def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of smooth_l1_elements over input and return it."""
 def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the exponentials along a dimension, divided by their sum."""
 def softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
@@ -2726,14 +2282,6 @@ def softplus_(
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
     """Write the result of softplus over input and return it."""
-def softshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Moves elements toward 0 by lambd, at most to 0."""
-def softshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of softshrink over input and return it."""
-def softsign(input: Tensor) -> Tensor:
-    """Computes x / (1 + |x|)."""
-def softsign_(input: Tensor) -> Tensor:
-    """Write the result of softsign over input and return it."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _int | Sequence[_int],
@@ -2752,14 +2300,6 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Removes dimensions of size 1: all of them, or those in dim (others in dim stay)."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors of one shape along a new dimension."""
-def std_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    *,
-    correction: Tensor | _Number = 1,
-    keepdim: _bool = False,
-) -> Tensor:
-    """Write the result of std over input and return it."""
 def strided_scatter(
     input: Tensor,
     src: Tensor,
@@ -2836,14 +2376,6 @@ def tanh_(input: Tensor) -> Tensor:
     """Write the result of tanh over input and return it."""
 def tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
     """Returns the gradient of tanh's input: one pass instead of three."""
-def tanhshrink(input: Tensor) -> Tensor:
-    """Computes x - tanh(x)."""
-def tanhshrink_(input: Tensor) -> Tensor:
-    """Write the result of tanhshrink over input and return it."""
-def threshold(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Replaces elements that do not exceed threshold by value."""
-def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Write the result of threshold over input and return it."""
 @overload
 def tile(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Repeats the tensor along its last dimensions, one number for each."""
@@ -2944,26 +2476,6 @@ def var_(
     keepdim: _bool = False,
 ) -> Tensor:
     """Write the result of var over input and return it."""
-def vector_norm(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the norm of order `ord` of the elements as one vector, over all dimensions or those
-    in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.
-    """
-def vector_norm_(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of vector_norm over input and return it."""
 @overload
 def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """Returns a view with other sizes.

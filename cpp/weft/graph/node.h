@@ -77,6 +77,7 @@ struct NodeExtras {
   std::unique_ptr<CustomRule> custom;
   std::unique_ptr<Leaf> leaf;
   std::unique_ptr<KeptValues> kept;
+  std::string shown_as;     // the name of the composite that this node is the last part of
   void* wrapper = nullptr;  // bind's Python object for grad_fn, borrowed
 };
 

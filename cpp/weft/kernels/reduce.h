@@ -10,18 +10,12 @@ namespace weft::kernels {
 enum class Reduction : uint8_t {
   sum,
   product,
-  largest,           // a NaN wins
-  smallest,          // a NaN wins
-  nonzero,           // how many are not zero
-  sum_present,       // NaNs count as zero
-  sum_absolute,      // of |x|
-  sum_squares,       // of (x - shift)^2
-  sum_powers,        // of |x|^power
-  sum_exponentials,  // of e^(x - shift)
-  largest_absolute,
-  smallest_absolute,
+  largest,      // a NaN wins
+  smallest,     // a NaN wins
+  nonzero,      // how many are not zero
+  sum_squares,  // of (x - shift)^2
 };
-inline constexpr int reduction_count = 12;
+inline constexpr int reduction_count = 6;
 
 // Which dimensions of an array are reduced: bit i stands for dimension i.
 using DimMask = uint64_t;
@@ -32,7 +26,6 @@ using DimMask = uint64_t;
 // float64, in an order that does not depend on the number of threads.
 struct ReduceOptions {
   const tensor::Array* shift = nullptr;
-  double power = 2;
   double divisor = 1;  // of floats only
 };
 void reduce(Reduction kind, const tensor::Array& in, DimMask dims, const tensor::Array& out,

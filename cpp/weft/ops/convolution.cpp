@@ -2,9 +2,8 @@
 // weight are each linear in both operands, and each is a gradient of the others.
 #include <algorithm>
 
-#include "ops.h"
 #include "weft/kernels/conv.h"
-#include "weft/kernels/map.h"
+#include "weft/ops/lanes.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -131,17 +130,6 @@ ConvShape shape_of(const Settings& settings, const Dims& image, const Dims& weig
   return shape;
 }
 
-DType lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)); }
-
-// Runs a kernel on an output of its lane's dtype, and converts if the output is of a narrower one.
-template <class Kernel>
-void into(const Array& out, Kernel kernel) {
-  if (out.dtype == lane_dtype(out.dtype)) return kernel(out);
-  const Array wide = Array::allocate(out.sizes, lane_dtype(out.dtype));
-  kernel(wide);
-  kernels::copy(wide, out);
-}
-
 // With nothing to multiply the result is the bias, or zero.
 bool is_trivial(const Call& call, const Array& out) {
   if (call.in(0).count() != 0 && call.in(1).count() != 0 && out.count() != 0) return false;
@@ -206,40 +194,6 @@ Value weight_of(const Arguments& a, const Value& image, const Value& small, cons
                             a.integers("padding"), a.integers("dilation"), a.integer("groups"));
 }
 
-// One op for batches and single images, with the public op's name in its messages.
-template <class Run>
-Values for_images(const Call& call, int64_t count, Run run) {
-  const int64_t rank = call[0].rank();
-  call.require(call[1].rank() == count + 2, ErrorKind::shape, "weight must have ", count + 2,
-               " dimensions; weight is ", call[1].sizes());
-  call.require(rank == count + 2 || rank == count + 1, ErrorKind::shape, "input must have ",
-               count + 2, " dimensions, or ", count + 1, " without the batch; input is ",
-               call[0].sizes());
-  if (rank == count + 2) return {run(call[0])};
-  return {squeeze(run(unsqueeze(call[0], 0)), {{0}})};
-}
-
-Values run_convolution(const Call& call, int64_t count) {
-  return for_images(call, count, [&](const Value& input) {
-    const Value inputs[] = {input, call[1], call[2]};
-    Call renamed(call.op, call.attributes, inputs);
-    convolved_sizes(renamed);  // errors in the name of the public op
-    return convolution(input, call[1], call[2], call.integers("stride"), call.integers("padding"),
-                       call.integers("dilation"), call.integer("groups"));
-  });
-}
-
-Values run_transposed(const Call& call, int64_t count) {
-  return for_images(call, count, [&](const Value& input) {
-    const Value inputs[] = {input, call[1], call[2]};
-    Call renamed(call.op, call.attributes, inputs);
-    transposed_sizes(renamed);
-    return convolution_transpose(input, call[1], call[2], call.integers("stride"),
-                                 call.integers("padding"), call.integers("output_padding"),
-                                 call.integers("dilation"), call.integer("groups"));
-  });
-}
-
 }  // namespace
 
 OP(convolution) {
@@ -253,10 +207,10 @@ OP(convolution) {
     const DType lane = lane_dtype(call.out().dtype);
     const Settings settings(call, call.in(1).rank() - 2);
     const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = call[2] ? call.contiguous(2, lane) : Array();
+    const Array bias = lane_input(call, 2, lane);
     const ConvShape shape = shape_of(settings, input.sizes, weight.sizes, call.out().sizes);
     into(call.out(), [&](const Array& out) {
-      kernels::convolve(shape, input, weight, call[2] ? &bias : nullptr, out);
+      kernels::convolve(shape, input, weight, bias, out);
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -279,10 +233,10 @@ OP(convolution_transpose) {
     const DType lane = lane_dtype(call.out().dtype);
     const Settings settings(call, call.in(1).rank() - 2);
     const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = call[2] ? call.contiguous(2, lane) : Array();
+    const Array bias = lane_input(call, 2, lane);
     const ConvShape shape = shape_of(settings, call.out().sizes, weight.sizes, input.sizes);
     into(call.out(), [&](const Array& out) {
-      kernels::convolve_transposed(shape, input, weight, call[2] ? &bias : nullptr, out);
+      kernels::convolve_transposed(shape, input, weight, bias, out);
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -340,46 +294,6 @@ OP(convolution_weight) {
     return {g.needs(0) ? spread(g, g.input(1), v, g.input_sizes(0)) : Value(),
             g.needs(1) ? cut(convolved(g, g.input(0), v), g.input_sizes(1)) : Value()};
   },
-};
-
-// --- the public ones --------------------------------------------------------------------------------
-
-OP(conv1d) {
-  .signature = "conv1d(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], "
-               "padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor",
-  .doc = "Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_convolution(call, 1); }),
-  .gradient = of_parts(),
-};
-
-OP(conv2d) {
-  .signature = "conv2d(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], "
-               "padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor",
-  .doc = "Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_convolution(call, 2); }),
-  .gradient = of_parts(),
-};
-
-OP(conv_transpose1d) {
-  .signature = "conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor? = None, "
-               "stride: int[] = [1], padding: int[] = [0], output_padding: int[] = [0], "
-               "groups: int = 1, dilation: int[] = [1]) -> Tensor",
-  .doc = "Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_transposed(call, 1); }),
-  .gradient = of_parts(),
-};
-
-OP(conv_transpose2d) {
-  .signature = "conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor? = None, "
-               "stride: int[] = [1], padding: int[] = [0], output_padding: int[] = [0], "
-               "groups: int = 1, dilation: int[] = [1]) -> Tensor",
-  .doc = "Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_transposed(call, 2); }),
-  .gradient = of_parts(),
 };
 
 }  // namespace weft::ops

@@ -170,14 +170,6 @@ OP(sign) {
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(sgn) {
-  .signature = "sgn(input: Tensor) -> Tensor",
-  .doc = "Returns -1, 0 or 1 by the sign of each element.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x), sign(x)),
-  .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
-};
-
 OP(square) {
   .signature = "square(input: Tensor) -> Tensor",
   .doc = "Multiplies each element by itself.",
@@ -280,32 +272,6 @@ OP(minimum) {
     const Value &x = g.input(0), &y = g.input(1);
     const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
     return {where(gt(x, y), 0, shared), where(lt(x, y), 0, shared)};
-  },
-};
-
-OP(fmax) {
-  .signature = "fmax(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the larger of two elements; a number wins over a NaN.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, y), x >= y || isnan(y) ? x : y),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value second = where(isnan(y), 0, g.grad());  // as if input were the smaller one
-    const Value first = where(isnan(y), g.grad(), 0);
-    return {where(ge(x, y), g.grad(), first), where(ge(x, y), 0, second)};
-  },
-};
-
-OP(fmin) {
-  .signature = "fmin(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the smaller of two elements; a number wins over a NaN.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, y), x <= y || isnan(y) ? x : y),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value second = where(isnan(y), 0, g.grad());  // as if input were the larger one
-    const Value first = where(isnan(y), g.grad(), 0);
-    return {where(le(x, y), g.grad(), first), where(le(x, y), 0, second)};
   },
 };
 
@@ -412,32 +378,6 @@ OP(ge) {
   .gradient = no_gradient(constant_result),
 };
 
-OP(isclose_number) {
-  .signature = "isclose_number(input: Tensor, other: Tensor, rtol: Tensor|Number, "
-               "atol: Tensor|Number) -> Tensor",
-  .doc = "Tells where two elements are equal or finite and near each other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y, rtol, atol),
-                 either(x == y, both(!isinf(y), abs(x - y) <= atol + abs(rtol * y)))),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isclose) {
-  .signature = "isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, "
-               "equal_nan: bool = False) -> Tensor",
-  .doc = "Tells where abs(input - other) <= atol + rtol * abs(other).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const double rtol = call.real("rtol"), atol = call.real("atol");
-    call.require(rtol >= 0 && atol >= 0, ErrorKind::value, "rtol and atol must not be negative, got ",
-                 rtol, " and ", atol);
-    const Value close = isclose_number(call[0], call[1], rtol, atol);
-    if (!call.flag("equal_nan")) return {close};
-    return {logical_or(close, logical_and(isnan(call[0]), isnan(call[1])))};
-  }),
-  .gradient = of_parts(),
-};
-
 OP(isnan) {
   .signature = "isnan(input: Tensor) -> Tensor",
   .doc = "Tells which elements are NaN.",
@@ -459,22 +399,6 @@ OP(isfinite) {
   .doc = "Tells which elements are neither infinite nor NaN.",
   .shape = elementwise(boolean),
   .run = FORMULA(numbers, (x), !(isinf(x) || isnan(x))),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isposinf) {
-  .signature = "isposinf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are positive infinity.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x) && x > 0),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isneginf) {
-  .signature = "isneginf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are negative infinity.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x) && x < 0),
   .gradient = no_gradient(constant_result),
 };
 
@@ -501,14 +425,6 @@ OP(logical_or) {
   .doc = "Tells where an element of the two is nonzero.",
   .shape = elementwise(boolean),
   .run = FORMULA(numbers, (x, y), x != 0 || y != 0),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(logical_xor) {
-  .signature = "logical_xor(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where exactly one of two elements is nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), (x != 0) != (y != 0)),
   .gradient = no_gradient(constant_result),
 };
 
@@ -579,14 +495,6 @@ OP(gcd) {
   .doc = "Returns the greatest common divisor of two integers.",
   .shape = elementwise(promoted),
   .run = FORMULA(integers, (x, y), gcd(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
-
-OP(lcm) {
-  .signature = "lcm(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the least common multiple of two integers.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), lcm(x, y)),
   .gradient = no_gradient("its operands are integers"),
 };
 

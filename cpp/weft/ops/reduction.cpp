@@ -1,10 +1,9 @@
-// Reductions: sums, extremes, moments, norms, and running results.
+// Reductions: sums, extremes, moments, and running results.
 #include <algorithm>
 #include <cmath>
 
-#include "ops.h"
-#include "weft/kernels/map.h"
 #include "weft/kernels/reduce.h"
+#include "weft/ops/lanes.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -111,16 +110,12 @@ void require_elements(const Call& call, DimMask dims) {
 // Reduces in the lane of `out`, which may be of a narrower dtype.
 void reduce_into(Reduction kind, const Array& in, DimMask dims, const Array& out,
                  const kernels::ReduceOptions& options = {}) {
-  const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
   if (tensor::lane_of(in.dtype) != tensor::lane_of(out.dtype)) {
-    const Array converted = Array::allocate(in.sizes, lane);
+    const Array converted = Array::allocate(in.sizes, lane_dtype(out.dtype));
     kernels::copy(in, converted);
     return reduce_into(kind, converted, dims, out, options);
   }
-  if (out.dtype == lane) return kernels::reduce(kind, in, dims, out, options);
-  const Array wide = Array::allocate(out.sizes, lane);
-  kernels::reduce(kind, in, dims, wide, options);
-  kernels::copy(wide, out);
+  into(out, [&](const Array& wide) { kernels::reduce(kind, in, dims, wide, options); });
 }
 
 template <Reduction kind>
@@ -128,11 +123,18 @@ void run_reduction(Call& call) {
   reduce_into(kind, call.in(0), reduced_dims(call), call.out());
 }
 
-// Counts what is not zero in float64, which holds any count exactly.
-Array count_nonzeros(const Call& call, DimMask dims) {
-  const Array counts = Array::allocate(call.outputs[0].sizes, DType::f64);
+// Whether some element is not zero, or `every` one. They are counted in float64, which holds any
+// count exactly.
+void run_truth(Call& call, bool every) {
+  const DimMask dims = reduced_dims(call);
+  const auto wanted = static_cast<double>(reduced_count(call.in(0).sizes, dims));
+  const Array counts = Array::allocate(call.out().sizes, DType::f64);
   kernels::reduce(Reduction::nonzero, call.in(0), dims, counts);
-  return counts;
+  double* found = counts.as<double>();
+  for (int64_t i = 0; i < counts.count(); ++i) {
+    found[i] = (every ? found[i] == wanted : found[i] > 0) ? 1 : 0;
+  }
+  kernels::copy(counts, call.out());
 }
 
 void shape_of_truth(Call& call) {
@@ -195,40 +197,9 @@ void shape_of_moment(Call& call) {
   shape_of(call, call.in(0).dtype);
 }
 
-// Squared deviations from the mean over count - correction; the means are kept in `means`.
-void variance(const Array& in, DimMask dims, double correction, const Array& out,
-              const Array& means) {
-  const double count = static_cast<double>(reduced_count(in.sizes, dims));
-  reduce_into(Reduction::sum, in, dims, means, {.divisor = count});
-  reduce_into(Reduction::sum_squares, in, dims, out,
-              {.shift = &means, .divisor = std::max(0.0, count - correction)});
-}
-
-Array lane_array(const Dims& sizes, DType dtype) {
-  return Array::allocate(sizes, tensor::dtype_of(tensor::lane_of(dtype)));
-}
-
-// Applies a function to each element of a contiguous lane array, then stores it in `out`.
-template <class Function>
-void finish_each(const Array& wide, const Array& out, Function function) {
-  const int64_t count = wide.count();
-  if (wide.dtype == DType::f32) {
-    float* data = wide.as<float>();
-    for (int64_t i = 0; i < count; ++i) data[i] = static_cast<float>(function(data[i], i));
-  } else {
-    double* data = wide.as<double>();
-    for (int64_t i = 0; i < count; ++i) data[i] = function(data[i], i);
-  }
-  if (wide.storage != out.storage) kernels::copy(wide, out);
-}
-
-double correction_of(const Arguments& arguments) { return arguments.real("correction"); }
-
-// d var / dx = 2 (x - mean) / (count - correction)
-Value variance_gradient(Gradient& g, const Value& grad, const Value& input, DimMask dims) {
-  const double count = static_cast<double>(reduced_count(g.input_sizes(), dims));
-  const double degrees = std::max(0.0, count - correction_of(g));
-  return grad * ((input - mean(input, list_of(dims), true)) * (2 / degrees));
+// What a variance divides by: the count less the correction.
+double degrees_of(const Arguments& arguments, const Dims& sizes, DimMask dims) {
+  return std::max(0.0, static_cast<double>(reduced_count(sizes, dims)) - arguments.real("correction"));
 }
 
 void shape_of_scan(Call& call, DType dtype) {
@@ -237,17 +208,22 @@ void shape_of_scan(Call& call, DType dtype) {
 }
 
 void run_scan(Call& call, kernels::Scan kind, const Array* indices = nullptr) {
-  const DType lane = tensor::dtype_of(tensor::lane_of(call.out().dtype));
-  Array in = call.contiguous(0, call.out().dtype);
-  if (in.dtype != lane) {
-    const Array wide = Array::allocate(in.sizes, lane);
-    kernels::copy(in, wide);
-    in = wide;
-  }
-  const Array out = call.out().dtype == lane ? call.out() : Array::allocate(in.sizes, lane);
+  Array in = call.contiguous(0, lane_dtype(call.out().dtype));
+  const int64_t dim = call.dim("dim", in.rank());
   if (in.rank() == 0) in = in.view({1}, {1}, in.offset);
-  kernels::scan(kind, in, call.dim("dim", call.in(0).rank()), out, indices);
-  if (call.out().dtype != lane) kernels::copy(out, call.out());
+  into(call.out(), [&](const Array& out) { kernels::scan(kind, in, dim, out, indices); });
+}
+
+void shape_of_running_extreme(Call& call) {
+  shape_of_scan(call, call.in(0).dtype);
+  call.add_output(call.in(0).sizes, DType::i64);
+}
+
+Values running_extreme_gradient(Gradient& g) {
+  const Value& indices = g.output(1);
+  if (g.input_sizes().empty()) return {g.grad()};
+  const Value zero = zeros(g.input_sizes(), g.output_dtype());
+  return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
 }
 
 Value reversed_cumsum(const Value& value, int64_t dim) {
@@ -285,18 +261,6 @@ OP(sum) {
     const Value& grad = g.grad();
     const Value wide = grad.rank() == 0 ? grad : restored(g, grad, reduced_dims(g));
     return {expand(wide, g.input_sizes())};
-  },
-};
-
-OP(nansum) {
-  .signature = "nansum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
-  .doc = "Adds up elements like `sum`, counting NaNs as zero.",
-  .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
-  .run = kernel(run_reduction<Reduction::sum_present>),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& input = g.input();
-    return {restored(g, g.grad(), reduced_dims(g)) * eq(input, input)};
   },
 };
 
@@ -355,26 +319,11 @@ OP(prod) {
   },
 };
 
-OP(count_nonzero) {
-  .signature = "count_nonzero(input: Tensor, dim: int[]? = None) -> Tensor",
-  .doc = "Counts the elements that are not zero, over all dimensions or those in `dim`.",
-  .shape = [](Call& call) {
-    call.add_output(reduced_sizes(call.in(0).sizes, reduced_dims(call), false), DType::i64);
-  },
-  .run = kernel([](Call& call) {
-    kernels::copy(count_nonzeros(call, reduced_dims(call)), call.out());
-  }),
-  .gradient = no_gradient("a count is an integer"),
-};
-
 OP(any) {
   .signature = "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
   .doc = "Tells whether any element is not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
-  .run = kernel([](Call& call) {
-    const Array counts = count_nonzeros(call, reduced_dims(call));
-    finish_each(counts, call.out(), [](double found, int64_t) { return found > 0 ? 1.0 : 0.0; });
-  }),
+  .run = kernel([](Call& call) { run_truth(call, false); }),
   .gradient = no_gradient("a truth value has none"),
 };
 
@@ -382,13 +331,7 @@ OP(all) {
   .signature = "all(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
   .doc = "Tells whether all elements are not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
-  .run = kernel([](Call& call) {
-    const DimMask dims = reduced_dims(call);
-    const auto wanted = static_cast<double>(reduced_count(call.in(0).sizes, dims));
-    const Array counts = count_nonzeros(call, dims);
-    finish_each(counts, call.out(),
-                [=](double found, int64_t) { return found == wanted ? 1.0 : 0.0; });
-  }),
+  .run = kernel([](Call& call) { run_truth(call, true); }),
   .gradient = no_gradient("a truth value has none"),
 };
 
@@ -410,32 +353,6 @@ OP(amin) {
   .shape = shape_of_extreme,
   .run = kernel(run_reduction<Reduction::smallest>),
   .gradient = extreme_gradient,
-};
-
-OP(max_all) {
-  .signature = "max_all(input: Tensor) -> Tensor",
-  .doc = "Returns the largest element of a tensor.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    call.require(call.in(0).count() != 0, ErrorKind::shape,
-                 "Expected reduction dim to be specified for input.numel() == 0; input is ",
-                 call.in(0).sizes);
-    return {amax(call[0])};
-  }),
-  .gradient = of_parts(),
-};
-
-OP(min_all) {
-  .signature = "min_all(input: Tensor) -> Tensor",
-  .doc = "Returns the smallest element of a tensor.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    call.require(call.in(0).count() != 0, ErrorKind::shape,
-                 "Expected reduction dim to be specified for input.numel() == 0; input is ",
-                 call.in(0).sizes);
-    return {amin(call[0])};
-  }),
-  .gradient = of_parts(),
 };
 
 OP(max_dim) {
@@ -474,33 +391,7 @@ OP(argmin) {
   .gradient = no_gradient("a position is an integer"),
 };
 
-OP(median_dim) {
-  .signature = "median_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
-               "(values: Tensor, indices: Tensor)",
-  .doc = "Returns the median along a dimension (of an even number of elements the lower one) and "
-         "its position.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const int64_t rank = call.in(0).rank(), dim = call.dim("dim", rank);
-    const int64_t size = rank == 0 ? 1 : call.in(0).sizes[dim];
-    call.require(size != 0, ErrorKind::index, "Expected reduction dim ", dim,
-                 " to have non-zero size; input is ", call.in(0).sizes);
-    return kthvalue(call[0], (size - 1) / 2 + 1, dim, call.flag("keepdim"));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(median_all) {
-  .signature = "median_all(input: Tensor) -> Tensor",
-  .doc = "Returns the median of all elements; of an even number the lower one.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    return {median_dim(reshape(call[0], {call.in(0).count()}), 0)[0]};
-  }),
-  .gradient = of_parts(),
-};
-
-// --- moments, norms ---------------------------------------------------------------------------------
+// --- moments ---------------------------------------------------------------------------------
 
 OP(var) {
   .signature = "var(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
@@ -509,154 +400,19 @@ OP(var) {
          "`correction`.",
   .shape = shape_of_moment,
   .run = kernel([](Call& call) {
-    const Array means = lane_array(call.out().sizes, call.out().dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), call.out(), means);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    return {variance_gradient(g, restored(g, g.grad(), dims), g.input(), dims)};
-  },
-};
-
-OP(std) {
-  .signature = "std(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
-               "keepdim: bool = False) -> Tensor",
-  .doc = "Returns the standard deviation, the square root of `var`.",
-  .shape = shape_of_moment,
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    const Array means = lane_array(out.sizes, out.dtype);
-    const Array wide = means.dtype == out.dtype ? out : lane_array(out.sizes, out.dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), wide, means);
-    finish_each(wide, out, [](double x, int64_t) { return std::sqrt(x); });
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    const Value& deviation = g.output();
-    // Where nothing deviates the slope has no direction; it counts as zero.
-    const Value scaled = masked_fill(g.grad() / (deviation * 2), eq(deviation, 0), 0);
-    return {variance_gradient(g, restored(g, scaled, dims), input, dims)};
-  },
-};
-
-OP(var_mean) {
-  .signature = "var_mean(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
-               "keepdim: bool = False) -> (var: Tensor, mean: Tensor)",
-  .doc = "Returns the variance and the mean in one go.",
-  .shape = [](Call& call) {
-    shape_of_moment(call);
-    call.add_output(call.outputs[0].sizes, call.outputs[0].dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out(1);
-    const Array means = out.dtype == tensor::dtype_of(tensor::lane_of(out.dtype))
-                            ? out
-                            : lane_array(out.sizes, out.dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), call.out(0), means);
-    if (means.storage != out.storage) kernels::copy(means, out);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    Value total;
-    if (g.has_grad(0)) {
-      total = variance_gradient(g, restored(g, g.grad(0), dims), input, dims);
-    }
-    if (g.has_grad(1)) {
-      const auto count = static_cast<double>(reduced_count(g.input_sizes(), dims));
-      const Value share = expand(restored(g, g.grad(1) / count, dims), g.input_sizes());
-      total = total ? total + share : share;
-    }
-    return {total};
-  },
-};
-
-OP(logsumexp) {
-  .signature = "logsumexp(input: Tensor, dim: int[], keepdim: bool = False) -> Tensor",
-  .doc = "Returns the logarithm of the sum of exponentials, without overflow.",
-  .shape = [](Call& call) {
-    const DType dtype = call.in(0).dtype;
-    shape_of(call, tensor::is_floating(dtype) ? dtype : tensor::default_dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
     const DimMask dims = reduced_dims(call);
-    const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-    const Array in = tensor::lane_of(call.in(0).dtype) == tensor::lane_of(out.dtype)
-                         ? call.in(0)
-                         : call.contiguous(0, lane);
-    const Array largest = Array::allocate(out.sizes, lane);
-    kernels::reduce(Reduction::largest, in, dims, largest);
-    // Infinities are not shifted away: their difference is no number.
-    finish_each(largest, largest,
-                [](double x, int64_t) { return std::isinf(x) ? 0.0 : x; });
-    const Array wide = out.dtype == lane ? out : Array::allocate(out.sizes, lane);
-    kernels::reduce(Reduction::sum_exponentials, in, dims, wide, {.shift = &largest});
-    finish_each(wide, out, [&](double x, int64_t i) {
-      return std::log(x) + (lane == DType::f32 ? largest.as<float>()[i] : largest.as<double>()[i]);
-    });
+    const Array &in = call.in(0), &out = call.out();
+    const Array means = Array::allocate(out.sizes, lane_dtype(out.dtype));
+    const auto count = static_cast<double>(reduced_count(in.sizes, dims));
+    reduce_into(Reduction::sum, in, dims, means, {.divisor = count});
+    reduce_into(Reduction::sum_squares, in, dims, out,
+                {.shift = &means, .divisor = degrees_of(call, in.sizes, dims)});
   }),
   .gradient = [](Gradient& g) -> Values {
     const DimMask dims = reduced_dims(g);
-    const Value weights = exp(g.input() - restored(g, g.output(), dims));
-    return {restored(g, g.grad(), dims) * weights};
-  },
-};
-
-OP(vector_norm) {
-  .signature = "vector_norm(input: Tensor, ord: float = 2.0, dim: int[]? = None, "
-               "keepdim: bool = False, *, dtype: dtype? = None) -> Tensor",
-  .doc = "Returns the norm of order `ord` of the elements as one vector, over all dimensions or "
-         "those in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.",
-  .shape = [](Call& call) {
-    const DType dtype = call.has("dtype") ? call.dtype("dtype") : call.in(0).dtype;
-    require_floating(call, dtype);
-    if (std::isinf(call.real("ord")) && !(call.real("ord") > 0 && call.in(0).count() == 0)) {
-      require_elements(call, reduced_dims(call));
-    }
-    shape_of(call, dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    const double order = call.real("ord");
-    const DimMask dims = reduced_dims(call);
-    const Reduction kind = order == 0            ? Reduction::nonzero
-                           : order == 1          ? Reduction::sum_absolute
-                           : order == 2          ? Reduction::sum_squares
-                           : order == INFINITY   ? Reduction::largest_absolute
-                           : order == -INFINITY  ? Reduction::smallest_absolute
-                                                 : Reduction::sum_powers;
-    if (order == 0 || order == 1 || std::isinf(order)) {
-      return reduce_into(kind, call.in(0), dims, out);
-    }
-    // The sum stays in float64 until its root is taken.
-    const Array in = tensor::lane_of(call.in(0).dtype) == tensor::lane_of(out.dtype)
-                         ? call.in(0)
-                         : call.contiguous(0, tensor::dtype_of(tensor::lane_of(out.dtype)));
-    const Array powers = Array::allocate(out.sizes, DType::f64);
-    kernels::reduce(kind, in, dims, powers, {.power = order});
-    finish_each(powers, out, [=](double x, int64_t) {
-      return order == 2 ? std::sqrt(x) : std::pow(x, 1 / order);
-    });
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const double order = g.real("ord");
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    const Value norm = restored(g, g.output(), dims), grad = restored(g, g.grad(), dims);
-    if (order == 0) return {Value()};
-    if (order == 1) return {grad * sign(input)};
-    const Value none = eq(norm, 0);
-    if (order == 2) return {grad * masked_fill(input / norm, none, 0)};
-    if (std::isinf(order)) {
-      const Value mask = eq(abs(input), norm);
-      return {grad / sum(mask, list_of(dims), true, g.output_dtype()) * (sign(input) * mask)};
-    }
-    const Value scaled = order < 2
-                             ? sign(input) * masked_fill(pow(abs(input), order - 1), eq(input, 0), 0)
-                             : input * pow(abs(input), order - 2);
-    return {scaled * masked_fill(grad / pow(norm, order - 1), none, 0)};
+    const double degrees = degrees_of(g, g.input_sizes(), dims);
+    const Value away = g.input() - mean(g.input(), list_of(dims), true);
+    return {restored(g, g.grad(), dims) * (away * (2 / degrees))};
   },
 };
 
@@ -730,33 +486,17 @@ OP(linear_recurrence) {
 OP(cummax) {
   .signature = "cummax(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
   .doc = "Returns the largest element so far along a dimension, and where it was last.",
-  .shape = [](Call& call) {
-    shape_of_scan(call, call.in(0).dtype);
-    call.add_output(call.in(0).sizes, DType::i64);
-  },
+  .shape = shape_of_running_extreme,
   .run = kernel([](Call& call) { run_scan(call, kernels::Scan::largest, &call.out(1)); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& indices = g.output(1);
-    if (g.input_sizes().empty()) return {g.grad()};
-    const Value zero = zeros(g.input_sizes(), g.output_dtype());
-    return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
-  },
+  .gradient = running_extreme_gradient,
 };
 
 OP(cummin) {
   .signature = "cummin(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
   .doc = "Returns the smallest element so far along a dimension, and where it was last.",
-  .shape = [](Call& call) {
-    shape_of_scan(call, call.in(0).dtype);
-    call.add_output(call.in(0).sizes, DType::i64);
-  },
+  .shape = shape_of_running_extreme,
   .run = kernel([](Call& call) { run_scan(call, kernels::Scan::smallest, &call.out(1)); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& indices = g.output(1);
-    if (g.input_sizes().empty()) return {g.grad()};
-    const Value zero = zeros(g.input_sizes(), g.output_dtype());
-    return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
-  },
+  .gradient = running_extreme_gradient,
 };
 
 OP(logcumsumexp) {

@@ -12,11 +12,19 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft.functional import linalg, return_types
+from weft.functional import (  # noqa: F401 (their composites register themselves)
+    activations,  # pyright: ignore[reportUnusedImport]
+    convolution,  # pyright: ignore[reportUnusedImport]
+    einstein,  # pyright: ignore[reportUnusedImport]
+    elementwise,  # pyright: ignore[reportUnusedImport]
+    linalg,
+    losses,  # pyright: ignore[reportUnusedImport]
+    normalization,  # pyright: ignore[reportUnusedImport]
+    return_types,
+)
 from weft.functional.arithmetic import (
     add,
     add_,
-    allclose,
     div,
     div_,
     equal,
@@ -28,6 +36,7 @@ from weft.functional.arithmetic import (
     sub,
     sub_,
 )
+from weft.functional.composite import COMPOSITE_METHODS, COMPOSITES, WRITERS
 from weft.functional.creation import (
     arange,
     empty,
@@ -89,7 +98,6 @@ from weft.functional.linear_algebra import (
     cosine_similarity,
     cross,
     dist,
-    einsum,
     inner,
     kron,
     norm,
@@ -103,16 +111,12 @@ from weft.functional.reductions import (
     cummin,
     diff,
     max,
-    median,
     min,
     mode,
     nanmean,
     quantile,
-    std,
-    std_mean,
     trace,
     var,
-    var_mean,
 )
 from weft.functional.selection import (
     argsort,
@@ -183,7 +187,6 @@ _ALIASES = {
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     add,
     adjoint,
-    allclose,
     aminmax,
     arange,
     argsort,
@@ -210,7 +213,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     div,
     dsplit,
     dstack,
-    einsum,
     empty,
     empty_like,
     equal,
@@ -237,7 +239,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     linspace,
     logspace,
     max,
-    median,
     meshgrid,
     min,
     mode,
@@ -269,8 +270,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     scatter,
     sort,
     split,
-    std,
-    std_mean,
     sub,
     tensor_split,
     tensordot,
@@ -279,7 +278,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     unique,
     unique_consecutive,
     var,
-    var_mean,
     vdot,
     vsplit,
     vstack,
@@ -289,6 +287,8 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 OVERLOADS: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+OVERLOADS.update(COMPOSITES)
+OVERLOADS.update(WRITERS)
 for _alias, _name in _ALIASES.items():
     OVERLOADS[_alias] = renamed(OVERLOADS.get(_name) or getattr(ops, _name), _name, _alias)
 OVERLOADS["row_stack"] = vstack
@@ -296,14 +296,16 @@ OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
-add adjoint allclose aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div
-dsplit equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max median
+add adjoint aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div
+dsplit equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max
 min mode msort nanmean nonzero norm positive quantile ravel repeat_interleave scatter sort
-split std sub tensor_split topk trace unique unique_consecutive var vdot vsplit
+split sub tensor_split topk trace unique unique_consecutive var vdot vsplit
 """.split()
 
 METHODS: dict[str, Any] = {
     **{name: OVERLOADS[name] for name in _METHOD_NAMES},
+    **COMPOSITE_METHODS,
+    **WRITERS,
     "add_": add_,
     "div_": div_,
     "expand_as": expand_as,

@@ -94,21 +94,6 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Tell whether all elements are close.
-
-    Args:
-        input: one tensor.
-        other: the other.
-        rtol: allowed difference as a share of `other`.
-        atol: allowed difference on top of it.
-        equal_nan: whether two NaN are close.
-    """
-    return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
-
-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape and the same elements."""
     if tuple(input.shape) != tuple(other.shape):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft import _core
 from weft._core import Tensor
 from weft.functional import return_types
+from weft.functional.composite import composite, show_as
 
 ops = _core.ops
 
@@ -23,7 +25,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.maximum(input, dim if other is None else other)
     if dim is None:
-        return ops.max_all(input)
+        return _extreme("max", ops.amax, input)
     return return_types.max._make(ops.max_dim(input, dim, keepdim))
 
 
@@ -39,8 +41,20 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.minimum(input, dim if other is None else other)
     if dim is None:
-        return ops.min_all(input)
+        return _extreme("min", ops.amin, input)
     return return_types.min._make(ops.min_dim(input, dim, keepdim))
+
+
+def _extreme(name: str, function: Any, input: Tensor) -> Tensor:
+    """Return the largest or smallest of all elements."""
+    if input.numel() == 0:
+        raise _core.ShapeError(
+            f"{name}(input): Expected reduction dim to be specified for input.numel() == 0; input "
+            f"is {tuple(input.shape)}."
+        )
+    result = function(input)
+    show_as(result, f"{name.title()}Backward1")
+    return result
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -48,11 +62,22 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return return_types.aminmax(ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim))
 
 
+@composite()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the middle element (the lower of two), of all or along a dimension with its index."""
     if dim is None:
-        return ops.median_all(input)
-    return return_types.median._make(ops.median_dim(input, dim, keepdim))
+        middle = ops.kthvalue(input.reshape(-1), (input.numel() + 1) // 2, 0)[0]
+        show_as(middle, "MedianBackward0")
+        return middle
+    size = input.shape[dim] if input.ndim else 1
+    if size == 0:
+        raise _core.OutOfRangeError(
+            f"median(input): Expected reduction dim {dim} to have non-zero size; input is "
+            f"{tuple(input.shape)}."
+        )
+    values, indices = ops.kthvalue(input, (size + 1) // 2, dim, keepdim)
+    show_as(values, "MedianBackward1")
+    return return_types.median(values, indices)
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -123,6 +148,7 @@ def var(
     return _variance(ops.var, (input, dim, unbiased, correction), keepdim)
 
 
+@composite("StdBackward0")
 def std(
     input: Tensor,
     dim: Any = None,
@@ -132,9 +158,18 @@ def std(
     correction: Any = None,
 ) -> Tensor:
     """Return the standard deviation; arguments as for `var`."""
-    return _variance(ops.std, (input, dim, unbiased, correction), keepdim)
+    return _root(_variance(ops.var, (input, dim, unbiased, correction), keepdim))
 
 
+def _root(variance: Tensor) -> Tensor:
+    """Return the square root, whose gradient counts as zero where nothing deviates."""
+    if not variance.requires_grad:
+        return ops.sqrt(variance)
+    is_zero = ops.eq(variance.detach(), 0)
+    return ops.where(is_zero, 0.0, ops.sqrt(ops.where(is_zero, 1.0, variance)))
+
+
+@composite("VarMeanBackward0")
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -144,9 +179,11 @@ def var_mean(
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean; arguments as for `var`."""
-    return _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
+    variance = _variance(ops.var, (input, dim, unbiased, correction), keepdim)
+    return variance, ops.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
+@composite("StdMeanBackward0")
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -156,14 +193,89 @@ def std_mean(
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean; arguments as for `var`."""
-    variance, mean = _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
-    return ops.sqrt(variance), mean
+    variance, mean = var_mean(input, dim, unbiased, keepdim, correction=correction)
+    return _root(variance), mean
+
+
+@composite("NansumBackward0")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Add up elements like `sum`, counting NaN as zero."""
+    return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Return the mean of the elements that are not NaN."""
     present = ops.logical_not(ops.isnan(input.detach()))
-    return ops.nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
+
+
+@composite()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """Count the elements that are not zero, over all dimensions or those in `dim`."""
+    return ops.sum(ops.ne(input, 0), dim)
+
+
+@composite("LogsumexpBackward0")
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """Return the logarithm of the sum of exponentials, without overflow."""
+    if input.numel() == 0:
+        return ops.log(ops.sum(ops.exp(input), dim, keepdim))
+    largest = ops.amax(input.detach(), dim, True)
+    # Infinities are not taken away: their difference is no number.
+    shift = ops.where(ops.isinf(largest), 0, largest)
+    result = ops.log(ops.sum(ops.exp(input - shift), dim, True)) + shift
+    return result if keepdim or not input.ndim else ops.squeeze(result, dim)
+
+
+@composite("LinalgVectorNormBackward0")
+def vector_norm(
+    input: Tensor,
+    ord: float = 2.0,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """Return the norm of the elements as one vector.
+
+    Args:
+        input: the tensor.
+        ord: which norm: 0 counts, 1 adds up sizes, 2 is Euclid's, inf and -inf are extremes.
+        dim: the dimensions; all of them if not given.
+        keepdim: whether they stay with size one.
+        dtype: the dtype to compute in; input's if not given.
+    """
+    result = input.dtype if dtype is None else dtype
+    if not result.is_floating_point:
+        raise _core.DTypeError(
+            "vector_norm(input): input must be floating point; could not infer output dtype from "
+            f"{result}."
+        )
+    # Squares of half precision need more range.
+    x = input.to(_core.float64 if result is _core.float64 else _core.float32)
+    return _norm(x, ord, dim, keepdim).to(result)
+
+
+def _norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
+    if order == 0:
+        return ops.sum(ops.ne(x.detach(), 0), dim, keepdim, dtype=x.dtype)
+    if order == 1:
+        return ops.sum(ops.abs(x), dim, keepdim)
+    if order == 2:
+        return _root(ops.sum(x * x, dim, keepdim))
+    if math.isinf(order):
+        if order > 0 and x.numel() == 0:
+            return ops.sum(x, dim, keepdim)
+        return (ops.amax if order > 0 else ops.amin)(ops.abs(x), dim, keepdim)
+    # Powers of zero have no slope where they are steep; it counts as zero.
+    is_zero = ops.eq(x.detach(), 0)
+    exponent = ops.full([], order, dtype=x.dtype)
+    powers = ops.pow(ops.where(is_zero, 1.0, ops.abs(x)), exponent)
+    powers = ops.where(is_zero, 0.0 if order > 0 else math.inf, powers)
+    total = ops.sum(powers, dim, keepdim)
+    is_zero = ops.eq(total.detach(), 0)
+    root = ops.pow(ops.where(is_zero, 1.0, total), 1 / exponent)
+    return ops.where(is_zero, 0.0 if order > 0 else math.inf, root)
 
 
 def diff(

@@ -14,43 +14,23 @@ namespace weft::kernels {
 
 using tensor::DType;
 
-namespace isa_default {
-extern const NormalizeTable normalize_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const NormalizeTable normalize_table;
-}
-namespace isa_v4 {
-extern const NormalizeTable normalize_table;
-}
-#endif
+WEFT_CHOOSE(NormalizeTable, normalize_table)
 
 namespace {
-
-const NormalizeTable& table() {
-#ifdef __x86_64__
-  static const NormalizeTable& chosen =
-      choose(isa_default::normalize_table, isa_v3::normalize_table, isa_v4::normalize_table);
-#else
-  static const NormalizeTable& chosen = choose(isa_default::normalize_table);
-#endif
-  return chosen;
-}
 
 // Calls body with the functions for float or double.
 template <class Body>
 void with_lane(const Array& array, Body body) {
   if (array.dtype == DType::f32) {
-    body(table().f32, float{});
+    body(normalize_table().f32, float{});
   } else {
-    body(table().f64, double{});
+    body(normalize_table().f64, double{});
   }
 }
 
 template <class T>
-T* data_of(const Array* array) {
-  return array ? array->as<T>() : nullptr;
+T* data_of(const Array& array) {
+  return array.storage ? array.as<T>() : nullptr;
 }
 
 constexpr int64_t grain_elements = 1 << 14;  // about 10 us of work
@@ -119,7 +99,7 @@ void softmax_backward(const Array& grad, const Array& out, const tensor::Split& 
   });
 }
 
-void layer_norm(const Array& in, const Array* weight, const Array* bias, double epsilon,
+void layer_norm(const Array& in, const Array& weight, const Array& bias, double epsilon,
                 int64_t size, const Array& out) {
   if (in.count() == 0) return;
   with_lane(in, [&](const auto& run, auto one) {
@@ -133,9 +113,9 @@ void layer_norm(const Array& in, const Array* weight, const Array* bias, double 
   });
 }
 
-void layer_norm_backward(const Array& grad, const Array& in, const Array* weight, double epsilon,
-                         int64_t size, const Array* grad_in, const Array* grad_weight,
-                         const Array* grad_bias) {
+void layer_norm_backward(const Array& grad, const Array& in, const Array& weight, double epsilon,
+                         int64_t size, const Array& grad_in, const Array& grad_weight,
+                         const Array& grad_bias) {
   with_lane(in, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T *gradient = grad.as<T>(), *from = in.as<T>(), *factors = data_of<T>(weight);
@@ -145,15 +125,14 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
     // T and the pieces in double.
     const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64),
                   pieces = (rows + piece - 1) / piece;
-    const Array* sums[] = {grad_weight, grad_bias};
+    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
     std::vector<T> parts[2];
     for (int k = 0; k < 2; ++k) {
-      if (sums[k] && pieces != 1) parts[k].resize(pieces * size);
-      if (sums[k]) std::fill_n(sums[k]->as<T>(), size, T(0));
+      if (totals[k] && pieces != 1) parts[k].resize(pieces * size);
+      if (totals[k]) std::fill_n(totals[k], size, T(0));
     }
-    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
     const auto part = [&](int k, int64_t p) {
-      return !sums[k] ? nullptr : pieces == 1 ? totals[k] : parts[k].data() + p * size;
+      return !totals[k] || pieces == 1 ? totals[k] : parts[k].data() + p * size;
     };
     over_rows(pieces, piece * size, [&](int64_t first, int64_t count) {
       for (int64_t p = first; p < first + count; ++p) {
@@ -164,7 +143,7 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
       }
     });
     for (int k = 0; k < 2 && pieces > 1; ++k) {
-      if (!sums[k]) continue;
+      if (!totals[k]) continue;
       std::vector<double> wide(size);
       for (int64_t p = 0; p < pieces; ++p) {
         for (int64_t i = 0; i < size; ++i) wide[i] += static_cast<double>(parts[k][p * size + i]);
@@ -176,70 +155,42 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
 
 // ---- cross-entropy -----------------------------------------------------------------------------
 
-void cross_entropy(const Array& scores, const Array& classes, const CrossEntropy& settings,
-                   const Array& losses, const Array& weights) {
+void cross_entropy(const Array& scores, const Array& classes, int64_t ignored,
+                   const Array& losses) {
   with_lane(scores, [&](const auto& run, auto one) {
     using T = decltype(one);
     const int64_t size = scores.sizes[1];
-    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight);
+    const T* from = scores.as<T>();
     const int64_t* target = classes.as<int64_t>();
-    T *loss = losses.as<T>(), *row_weight = weights.as<T>();
-    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
+    T* loss = losses.as<T>();
     over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
       for (int64_t r = first; r < first + rows; ++r) {
         const T* row = from + r * size;
-        const int64_t k = target[r];
-        loss[r] = row_weight[r] = 0;
-        if (k == settings.ignored) continue;
-        row_weight[r] = weight ? weight[k] : T(1);
-        const double level = run.log_sum(row, size);
-        double result = (1 - settings.smoothing) * row_weight[r] * (level - row[k]);
-        if (share != 0) {
-          double spread = static_cast<double>(size) * level;
-          if (weight) {
-            spread = 0;
-            for (int64_t i = 0; i < size; ++i) spread += weight[i] * (level - row[i]);
-          } else {
-            spread -= run.sum(row, size);
-          }
-          result += share * spread;
-        }
-        loss[r] = static_cast<T>(result);
+        const bool counts = target[r] != ignored;
+        loss[r] = counts ? static_cast<T>(run.log_sum(row, size) - row[target[r]]) : T(0);
       }
     });
   });
 }
 
 void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
-                            const CrossEntropy& settings, const Array& grad_scores) {
+                            int64_t ignored, const Array& grad_scores) {
   with_lane(scores, [&](const auto& run, auto one) {
     using T = decltype(one);
     const int64_t size = scores.sizes[1];
-    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight),
-            *factor = factors.as<T>();
+    const T *from = scores.as<T>(), *factor = factors.as<T>();
     const int64_t* target = classes.as<int64_t>();
     T* to = grad_scores.as<T>();
-    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
-    const double weight_sum = weight ? run.sum(weight, size) : static_cast<double>(size);
     over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
       for (int64_t r = first; r < first + rows; ++r) {
         T* row = to + r * size;
-        const int64_t k = target[r];
-        if (k == settings.ignored) {
+        if (target[r] == ignored) {
           std::fill(row, row + size, T(0));
           continue;
         }
-        const double sharp =
-            factor[r] * (1 - settings.smoothing) * static_cast<double>(weight ? weight[k] : T(1));
-        const double spread = factor[r] * share;
         const T level = static_cast<T>(run.log_sum(from + r * size, size));
-        run.exponentials(from + r * size, size, level, static_cast<T>(sharp + spread * weight_sum),
-                         row);
-        row[k] -= static_cast<T>(sharp);
-        if (share == 0) continue;
-        for (int64_t i = 0; i < size; ++i) {
-          row[i] -= static_cast<T>(weight ? spread * weight[i] : spread);
-        }
+        run.exponentials(from + r * size, size, level, factor[r], row);
+        row[target[r]] -= factor[r];
       }
     });
   });
@@ -262,7 +213,7 @@ void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
   });
 }
 
-void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const Array& gates,
+void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in) {
   if (cell.count() == 0) return;

@@ -21,39 +21,19 @@ using tensor::Dims;
 using tensor::DType;
 using tensor::Lane;
 
-namespace isa_default {
-extern const ReduceTable reduce_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const ReduceTable reduce_table;
-}
-namespace isa_v4 {
-extern const ReduceTable reduce_table;
-}
-#endif
+WEFT_CHOOSE(ReduceTable, reduce_table)
 
 namespace {
-
-const ReduceTable& table() {
-#ifdef __x86_64__
-  static const ReduceTable& chosen =
-      choose(isa_default::reduce_table, isa_v3::reduce_table, isa_v4::reduce_table);
-#else
-  static const ReduceTable& chosen = choose(isa_default::reduce_table);
-#endif
-  return chosen;
-}
 
 template <class T>
 const Reducer<T>& reducer(Reduction kind) {
   const auto index = static_cast<size_t>(kind);
   if constexpr (std::is_same_v<T, float>) {
-    return table().f32[index];
+    return reduce_table().f32[index];
   } else if constexpr (std::is_same_v<T, double>) {
-    return table().f64[index];
+    return reduce_table().f64[index];
   } else {
-    return table().i64[index];
+    return reduce_table().i64[index];
   }
 }
 
@@ -97,7 +77,6 @@ struct Job {
   const Reducer<T>& reducer;
   const T* in;
   const T* shift;
-  T power;
   double divisor;
   void* out;
   bool out_is_double;
@@ -132,7 +111,7 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
           std::clamp<int64_t>(std::min((length - start) / block_elements, last - b), 1, 4);
       Total<T> parts[4];
       job.reducer.blocks(from + outer.offset(b / blocks_in_run) + start, some, block_elements,
-                         count, shift, job.power, parts);
+                         count, shift, parts);
       for (int64_t i = 0; i < some; ++i) total = job.reducer.combine(total, parts[i]);
       b += some;
     }
@@ -155,7 +134,7 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
         Total<T> totals[64];
         const int64_t some = std::min<int64_t>(64, end - i);
         job.reducer.blocks(job.in + i * stride, some, stride, length,
-                           job.shift ? job.shift + i : nullptr, job.power, totals);
+                           job.shift ? job.shift + i : nullptr, totals);
         for (int64_t j = 0; j < some; ++j) job.finish(i + j, totals[j]);
       }
     });
@@ -197,8 +176,7 @@ void reduce_columns(const Job<T>& job, const Loops& kept, int64_t width, Loops o
     for (int64_t c = first; c < last; ++c) {
       const int64_t row = c % chunks_in_run * chunk;
       job.reducer.columns(from + outer.offset(c / chunks_in_run) + row * row_stride,
-                          std::min(chunk, rows - row), row_stride, columns, shift, job.power,
-                          totals);
+                          std::min(chunk, rows - row), row_stride, columns, shift, totals);
     }
     return columns;
   };
@@ -265,13 +243,8 @@ void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out
     }
     return reduce_lane<T>(kind, dense, last, out, options);
   }
-  const Job<T> job{reducer<T>(kind),
-                   in.as<T>(),
-                   options.shift ? options.shift->as<T>() : nullptr,
-                   static_cast<T>(options.power),
-                   options.divisor,
-                   out.data(),
-                   out.dtype == DType::f64 && in.dtype != DType::f64};
+  const Job<T> job{reducer<T>(kind), in.as<T>(), options.shift ? options.shift->as<T>() : nullptr,
+                   options.divisor,  out.data(), out.dtype == DType::f64 && in.dtype != DType::f64};
   const base::BlockingRegion region(in.count() > chunk_elements);
   // Rows that are too short for vectors are better taken as columns where both are possible.
   if (kept.ends_with_stride_one()) {
@@ -291,7 +264,7 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
   if (out.count() == 0) return;
   if (kind == Reduction::nonzero && bytes && out.count() == 1 && in.is_contiguous() &&
       out.dtype == DType::i64) {
-    *out.as<int64_t>() = table().nonzero_bytes(in.as<uint8_t>(), in.count());
+    *out.as<int64_t>() = reduce_table().nonzero_bytes(in.as<uint8_t>(), in.count());
     return;
   }
   const Lane lane = tensor::lane_of(in.dtype);
@@ -307,8 +280,8 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
   }
   if (in.count() == 0) {
     const auto index = static_cast<size_t>(kind);
-    if (lane == Lane::i64) return fill(out, table().i64[index].identity);
-    return fill(out, table().f64[index].identity / options.divisor);
+    if (lane == Lane::i64) return fill(out, reduce_table().i64[index].identity);
+    return fill(out, reduce_table().f64[index].identity / options.divisor);
   }
   if (tensor::dtype_of(lane) != in.dtype) {
     const Array wide = Array::allocate(in.sizes, tensor::dtype_of(lane));
@@ -360,7 +333,7 @@ void find_extremes(const T* in, const tensor::Split& split, bool largest, T* val
                              for (int64_t i = 0; i < size; i += block_elements) {
                                double part;
                                by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i),
-                                                 nullptr, 0, &part);
+                                                 nullptr, &part);
                                best = by_vectors.combine(best, part);
                              }
                              const T value = static_cast<T>(best);

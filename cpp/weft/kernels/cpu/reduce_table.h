@@ -21,12 +21,12 @@ struct Reducer {
   Total<T> identity;
   Total<T> (*combine)(Total<T> a, Total<T> b);
   // Reduces each of several rows that lie `stride` apart, of at most block_elements elements.
-  void (*blocks)(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+  void (*blocks)(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift,
                  Total<T>* totals);
   // totals[j] = combine(totals[j], column j) over rows that lie `stride` apart; at most
   // most_columns.
   void (*columns)(const T* in, int64_t rows, int64_t stride, int64_t columns, const T* shift,
-                  T power, Total<T>* totals);
+                  Total<T>* totals);
 };
 
 struct ReduceTable {
