@@ -38,8 +38,7 @@ constexpr bool calls(std::string_view text, std::string_view function) {
 }
 // Formulas that need another loop for large arguments.
 template <class F>
-constexpr bool periodic =
-    calls(F::text, "sin(") || calls(F::text, "cos(") || calls(F::text, "tan(");
+constexpr bool periodic = calls(F::text, "sin(") || calls(F::text, "cos(");
 
 #define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...) \
   struct name##_formula {                                                     \
