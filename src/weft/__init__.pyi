@@ -25,6 +25,10 @@ from weft._core import UnsupportedError as UnsupportedError
 from weft.functional.arithmetic import add as add
 from weft.functional.linear_algebra import addbmm as addbmm
 from weft.functional.linear_algebra import addbmm as addbmm_
+from weft.functional.elementwise import addcdiv as addcdiv
+from weft.functional.elementwise import addcdiv as addcdiv_
+from weft.functional.linear_algebra import addmm as addmm
+from weft.functional.linear_algebra import addmm as addmm_
 from weft.functional.linear_algebra import addmv as addmv
 from weft.functional.linear_algebra import addmv as addmv_
 from weft.functional.linear_algebra import addr as addr
@@ -33,10 +37,13 @@ from weft.functional.shaping import adjoint as adjoint
 from weft.functional.elementwise import allclose as allclose
 from weft.functional.reductions import aminmax as aminmax
 from weft.functional.creation import arange as arange
+from weft.functional.elementwise import atanh as arctanh
 from weft.functional.selection import argsort as argsort
 from weft.functional.selection import argwhere as argwhere
 from weft._tensor import as_tensor as as_tensor
 from weft._tensor import asarray as asarray
+from weft.functional.elementwise import atanh as atanh
+from weft.functional.elementwise import atanh as atanh_
 from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
@@ -81,6 +88,8 @@ from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
+from weft.functional.elementwise import exp2 as exp2
+from weft.functional.elementwise import exp2 as exp2_
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
 from weft.functional.shaping import fliplr as fliplr
@@ -134,6 +143,7 @@ from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
 from weft.functional.elementwise import logaddexp as logaddexp
 from weft.functional.elementwise import logaddexp2 as logaddexp2
+from weft.functional.reductions import logcumsumexp as logcumsumexp
 from weft.functional.elementwise import logical_xor as logical_xor
 from weft.functional.elementwise import logical_xor as logical_xor_
 from weft.functional.elementwise import logit as logit
@@ -168,6 +178,7 @@ from weft.functional.linear_algebra import outer as outer
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
+from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
 from weft import pytree as pytree
 from weft.functional.reductions import quantile as quantile
@@ -204,6 +215,7 @@ from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft.functional.elementwise import sgn as sgn
 from weft.functional.elementwise import sgn as sgn_
+from weft.functional.elementwise import signbit as signbit
 from weft.functional.elementwise import sinc as sinc
 from weft.functional.elementwise import sinc as sinc_
 from weft.functional.activations import softshrink as softshrink
@@ -216,6 +228,8 @@ from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
+from weft.functional.elementwise import tan as tan
+from weft.functional.elementwise import tan as tan_
 from weft.functional.activations import tanhshrink as tanhshrink
 from weft.functional.activations import tanhshrink as tanhshrink_
 from weft._tensor import tensor as tensor
@@ -602,8 +616,6 @@ __all__ = [
     "linalg",
     "linear",
     "linear_",
-    "linear_recurrence",
-    "linear_recurrence_",
     "linspace",
     "log",
     "log10",
@@ -619,7 +631,6 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
-    "logcumsumexp_",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -787,7 +798,6 @@ __all__ = [
     "sign",
     "sign_",
     "signbit",
-    "signbit_",
     "silu",
     "silu_",
     "sin",
@@ -927,22 +937,6 @@ def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
 def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of add over input and return it."""
-def addcdiv(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Computes input + value * tensor1 / tensor2."""
-def addcdiv_(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addcdiv over input and return it."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -959,24 +953,6 @@ def addcmul_(
     value: Tensor | _Number = 1,
 ) -> Tensor:
     """Write the result of addcmul over input and return it."""
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat1 @ mat2)."""
-def addmm_(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmm over input and return it."""
 def alias(input: Tensor) -> Tensor:
     """Returns a view of the whole tensor."""
 def all(
@@ -1045,8 +1021,6 @@ def arctan(input: Tensor) -> Tensor:
     """Returns the angle whose tangent each element is."""
 def arctan2(input: Tensor, other: Tensor) -> Tensor:
     """Returns the angle of the point (other, input), from -pi to pi."""
-def arctanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Returns the first position of the largest element, in the flattened tensor or along `dim`.
     """
@@ -1103,10 +1077,6 @@ def atan2_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of atan2 over input and return it."""
 def atan_(input: Tensor) -> Tensor:
     """Write the result of atan over input and return it."""
-def atanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
-def atanh_(input: Tensor) -> Tensor:
-    """Write the result of atanh over input and return it."""
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
@@ -1501,10 +1471,6 @@ def erfinv_(input: Tensor) -> Tensor:
     """Write the result of erfinv over input and return it."""
 def exp(input: Tensor) -> Tensor:
     """Raises e to the power of each element."""
-def exp2(input: Tensor) -> Tensor:
-    """Raises 2 to the power of each element."""
-def exp2_(input: Tensor) -> Tensor:
-    """Write the result of exp2 over input and return it."""
 def exp_(input: Tensor) -> Tensor:
     """Write the result of exp over input and return it."""
 @overload
@@ -1791,12 +1757,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
 def linear_(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Write the result of linear over input and return it."""
-def linear_recurrence(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor
-    does not matter.
-    """
-def linear_recurrence_(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Write the result of linear_recurrence over input and return it."""
 def log(input: Tensor) -> Tensor:
     """Returns the natural logarithm of each element."""
 def log10(input: Tensor) -> Tensor:
@@ -1819,10 +1779,6 @@ def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Te
     """Write the result of log_softmax over input and return it."""
 def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
     """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
-def logcumsumexp(input: Tensor, dim: _int) -> Tensor:
-    """Returns the logarithms of the running sums of exponentials along a dimension."""
-def logcumsumexp_(input: Tensor, dim: _int) -> Tensor:
-    """Write the result of logcumsumexp over input and return it."""
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Tells where both elements are nonzero."""
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
@@ -2023,20 +1979,9 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Raises input to the power of exponent."""
 def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Write the result of pow over input and return it."""
-def prod(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Multiplies elements, over all dimensions or those in `dim`.
-
-    Products of integers and bools are int64.
-    """
 def prod_(
     input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
+    dim: _int,
     keepdim: _bool = False,
     *,
     dtype: _dtype | None = None,
@@ -2210,10 +2155,6 @@ def sign(input: Tensor) -> Tensor:
     """Returns -1, 0 or 1 by the sign of each element."""
 def sign_(input: Tensor) -> Tensor:
     """Write the result of sign over input and return it."""
-def signbit(input: Tensor) -> Tensor:
-    """Tells which elements have a negative sign, -0.0 included."""
-def signbit_(input: Tensor) -> Tensor:
-    """Write the result of signbit over input and return it."""
 def silu(input: Tensor) -> Tensor:
     """Computes x * sigmoid(x)."""
 def silu_(input: Tensor) -> Tensor:
@@ -2366,10 +2307,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> T
     """
 def take_along_dim_(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
     """Write the result of take_along_dim over input and return it."""
-def tan(input: Tensor) -> Tensor:
-    """Returns the tangent of each element."""
-def tan_(input: Tensor) -> Tensor:
-    """Write the result of tan over input and return it."""
 def tanh(input: Tensor) -> Tensor:
     """Returns the hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:

@@ -66,7 +66,6 @@ PARTS = {
     "gru_gates_backward": "tests/nn: GRUCell",
     "index": "Tensor.__getitem__",
     "layer_norm_backward": "nn.functional.layer_norm",
-    "linear_recurrence": "cumprod",
     "log_softmax_backward": "log_softmax",
     "lstm_gates": "tests/nn: LSTMCell",
     "lstm_gates_backward": "tests/nn: LSTMCell",

@@ -36,10 +36,8 @@ void reduce(Reduction kind, const tensor::Array& in, DimMask dims, const tensor:
 void extreme_positions(const tensor::Array& in, int64_t dim, bool largest,
                        const tensor::Array* values, const tensor::Array& indices);
 
-// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype. `indices`
-// (int64) only for the extremes, of which the last of equal ones counts.
-enum class Scan : uint8_t { sum, product, largest, smallest, log_sum_exponentials };
-void scan(Scan kind, const tensor::Array& in, int64_t dim, const tensor::Array& out,
-          const tensor::Array* indices = nullptr);
+// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype.
+enum class Scan : uint8_t { sum, product };
+void scan(Scan kind, const tensor::Array& in, int64_t dim, const tensor::Array& out);
 
 }  // namespace weft::kernels

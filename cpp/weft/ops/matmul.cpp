@@ -292,47 +292,11 @@ OP(matmul) {
   .gradient = of_parts(),
 };
 
-// --- products added to something --------------------------------------------------------------------
-
-namespace {
-
-bool is_one(const Attribute& number) {
-  const auto* integer = std::get_if<int64_t>(&number);
-  const auto* real = std::get_if<double>(&number);
-  return (integer && *integer == 1) || (real && *real == 1);
-}
-
-Value times(const Arguments& arguments, std::string_view name, const Value& value) {
-  const Attribute& number = arguments.attribute(name);
-  if (is_one(number)) return value;
-  if (const auto* integer = std::get_if<int64_t>(&number)) return value * Value(*integer);
-  return value * Value(arguments.real(name));
-}
-
-// sum = beta * sum + alpha * product; integers wrap around.
-template <class T>
-void add_scaled(const Call& call, const Array& product, const Array& sum) {
-  const auto number = [&](std::string_view name) {
-    if (const auto* integer = std::get_if<int64_t>(&call.attribute(name))) {
-      return static_cast<T>(*integer);
-    }
-    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(call.real(name));
-    call.fail(ErrorKind::dtype, name, " must be an integer for integers, got ", call.real(name));
-  };
-  const T beta = number("beta"), alpha = number("alpha");
-  T* to = sum.as<T>();
-  const T* from = product.as<T>();
-  for (int64_t i = 0; i < sum.count(); ++i) {
-    to[i] = (beta == 0 ? T(0) : beta * to[i]) + alpha * from[i];
-  }
-}
-
-}  // namespace
+// --- a product added to something --------------------------------------------------------------------
 
 OP(addmm) {
-  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * (mat1 @ mat2).",
+  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor",
+  .doc = "Returns input + mat1 @ mat2.",
   .shape = [](Call& call) {
     require_rank(call, 1, 2);
     require_rank(call, 2, 2);
@@ -348,17 +312,6 @@ OP(addmm) {
   },
   .run = kernel([](Call& call) {
     const Array &input = call.in(0), &out = call.out();
-    if (!is_one(call.attribute("beta")) || !is_one(call.attribute("alpha"))) {
-      const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-      const Array sum = Array::allocate(out.sizes, lane);
-      const Array product = Array::allocate(out.sizes, lane);
-      kernels::copy(input.expand(out.sizes), sum);
-      kernels::matmul(call.in(1), call.in(2), product);
-      if (lane == DType::f32) add_scaled<float>(call, product, sum);
-      if (lane == DType::f64) add_scaled<double>(call, product, sum);
-      if (lane == DType::i64) add_scaled<uint64_t>(call, product, sum);
-      return kernels::copy(sum, out);
-    }
     if (input.sizes == out.sizes && input.is_contiguous()) {
       std::memcpy(out.data(), input.data(), out.count() * tensor::item_size(out.dtype));
     } else {
@@ -368,9 +321,8 @@ OP(addmm) {
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
-    return {g.needs(0) ? times(g, "beta", grad) : Value(),
-            g.needs(1) ? times(g, "alpha", linear(grad, g.input(2))) : Value(),
-            g.needs(2) ? times(g, "alpha", outer_sum(g.input(1), grad)) : Value()};
+    return {g.needs(0) ? grad : Value(), g.needs(1) ? linear(grad, g.input(2)) : Value(),
+            g.needs(2) ? outer_sum(g.input(1), grad) : Value()};
   },
 };
 

@@ -13,6 +13,14 @@ constexpr std::string_view constant_result = "its result is constant almost ever
 // Zeros like a gradient, also where that is infinite.
 Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gradient, 0); }
 
+// Of the larger or smaller of two: equal ones share the gradient evenly.
+Values extreme_gradient(Gradient& g, bool largest) {
+  const Value &x = g.input(0), &y = g.input(1);
+  const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
+  const Value below = where(lt(x, y), 0, shared), above = where(gt(x, y), 0, shared);
+  return largest ? Values{below, above} : Values{above, below};
+}
+
 // Quotients of integers have no value for a divisor that is zero. A number is seen here; an element of
 // a tensor is not, and gives 0.
 void infer_quotient(Call& call) {
@@ -203,25 +211,6 @@ OP(addcmul) {
   },
 };
 
-OP(addcdiv) {
-  .signature = "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, "
-               "value: Tensor|Number = 1) -> Tensor",
-  .doc = "Computes input + value * tensor1 / tensor2.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, a, b, value), x + value * (a / b)),
-  .gradient = [](Gradient& g) -> Values {
-    Values result(4);
-    result[0] = g.grad();
-    if (g.needs(1)) result[1] = g.grad() * (g.input(3) / g.input(2));
-    if (g.needs(2)) {
-      const Value& divisor = g.input(2);
-      result[2] = -g.grad() * (g.input(3) * g.input(1) / (divisor * divisor));
-    }
-    if (g.needs(3)) result[3] = g.grad() * (g.input(1) / g.input(2));
-    return result;
-  },
-};
-
 OP(lerp) {
   .signature = "lerp(input: Tensor, end: Tensor, weight: Tensor|Number) -> Tensor",
   .doc = "Interpolates between input (weight 0) and end (weight 1).",
@@ -255,11 +244,7 @@ OP(maximum) {
          "gradient.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), max(x, y)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
-    return {where(lt(x, y), 0, shared), where(gt(x, y), 0, shared)};
-  },
+  .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, true); },
 };
 
 OP(minimum) {
@@ -268,11 +253,7 @@ OP(minimum) {
          "gradient.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), min(x, y)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
-    return {where(gt(x, y), 0, shared), where(lt(x, y), 0, shared)};
-  },
+  .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, false); },
 };
 
 OP(clamp_min) {
@@ -399,14 +380,6 @@ OP(isfinite) {
   .doc = "Tells which elements are neither infinite nor NaN.",
   .shape = elementwise(boolean),
   .run = FORMULA(numbers, (x), !(isinf(x) || isnan(x))),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(signbit) {
-  .signature = "signbit(input: Tensor) -> Tensor",
-  .doc = "Tells which elements have a negative sign, -0.0 included.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), signbit(x)),
   .gradient = no_gradient(constant_result),
 };
 

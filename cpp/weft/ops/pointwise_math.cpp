@@ -84,14 +84,6 @@ OP(exp) {
   .gradient = [](Gradient& g) -> Values { return {g.grad() * g.output()}; },
 };
 
-OP(exp2) {
-  .signature = "exp2(input: Tensor) -> Tensor",
-  .doc = "Raises 2 to the power of each element.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), exp2(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (g.output() * ln2)}; },
-};
-
 OP(expm1) {
   .signature = "expm1(input: Tensor) -> Tensor",
   .doc = "Computes exp(input) - 1 without losing digits near zero.",
@@ -162,14 +154,6 @@ OP(cos) {
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * sin(g.input())}; },
-};
-
-OP(tan) {
-  .signature = "tan(input: Tensor) -> Tensor",
-  .doc = "Returns the tangent of each element.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), tan(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (1 + g.output() * g.output())}; },
 };
 
 OP(asin) {
@@ -268,14 +252,6 @@ OP(acosh) {
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), acosh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() - 1)}; },
-};
-
-OP(atanh) {
-  .signature = "atanh(input: Tensor) -> Tensor",
-  .doc = "Returns the number whose hyperbolic tangent each element is.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), atanh(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() / (1 - g.input() * g.input())}; },
 };
 
 // --- special functions ----------------------------------------------------------------------------

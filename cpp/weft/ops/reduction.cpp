@@ -207,36 +207,33 @@ void shape_of_scan(Call& call, DType dtype) {
   call.add_output(call.in(0).sizes, dtype);
 }
 
-void run_scan(Call& call, kernels::Scan kind, const Array* indices = nullptr) {
+void run_scan(Call& call, kernels::Scan kind) {
   Array in = call.contiguous(0, lane_dtype(call.out().dtype));
   const int64_t dim = call.dim("dim", in.rank());
   if (in.rank() == 0) in = in.view({1}, {1}, in.offset);
-  into(call.out(), [&](const Array& out) { kernels::scan(kind, in, dim, out, indices); });
-}
-
-void shape_of_running_extreme(Call& call) {
-  shape_of_scan(call, call.in(0).dtype);
-  call.add_output(call.in(0).sizes, DType::i64);
-}
-
-Values running_extreme_gradient(Gradient& g) {
-  const Value& indices = g.output(1);
-  if (g.input_sizes().empty()) return {g.grad()};
-  const Value zero = zeros(g.input_sizes(), g.output_dtype());
-  return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
+  into(call.out(), [&](const Array& out) { kernels::scan(kind, in, dim, out); });
 }
 
 Value reversed_cumsum(const Value& value, int64_t dim) {
   return flip(cumsum(flip(value, {dim}), dim), {dim});
 }
 
-// Shifts by one along `dim`: element i becomes what i - 1 was, and the first becomes `filling`.
-Value shifted(const Value& value, int64_t dim, double filling) {
+// Shifts along `dim`: element i becomes what i - distance was, and the first ones become `filling`.
+Value shifted(const Value& value, int64_t dim, double filling, int64_t distance = 1) {
   Dims sizes = value.sizes();
   if (sizes[dim] == 0) return value;
-  const Value kept = narrow(value, dim, 0, sizes[dim] - 1);
-  sizes[dim] = 1;
+  const Value kept = narrow(value, dim, 0, sizes[dim] - distance);
+  sizes[dim] = distance;
   return cat({full(sizes, filling, value.dtype()), kept}, dim);
+}
+
+// Sums s with s[i] = sum[i] + factor[i] s[i - 1] along `dim`: stretches of doubling length are joined.
+Value linear_recurrence(Value sum, Value factor, int64_t dim) {
+  for (int64_t length = 1; length < sum.size(dim); length *= 2) {
+    sum = sum + factor * shifted(sum, dim, 0, length);
+    factor = factor * shifted(factor, dim, 0, length);
+  }
+  return sum;
 }
 
 // The product of all elements along `dim` but the one itself; exact with zeros too.
@@ -288,34 +285,16 @@ OP(mean) {
 };
 
 OP(prod) {
-  .signature = "prod(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
-  .doc = "Multiplies elements, over all dimensions or those in `dim`. Products of integers and bools "
-         "are int64.",
+  .signature = "prod(input: Tensor, dim: int, keepdim: bool = False, *, dtype: dtype? = None) "
+               "-> Tensor",
+  .doc = "Multiplies elements along a dimension. Products of integers and bools are int64.",
   .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
   .run = kernel(run_reduction<Reduction::product>),
   .gradient = [](Gradient& g) -> Values {
     const Value& input = g.input();
-    const DimMask dims = reduced_dims(g);
-    const Dims list = list_of(dims);
     if (input.rank() == 0) return {reshape(g.grad(), {})};
-    if (list.size() == 1) {
-      return {restored(g, g.grad(), dims) * product_of_others(input, list[0])};
-    }
-    // Several dimensions become one, at the end.
-    Dims order, sizes;
-    for (int64_t i = 0; i < input.rank(); ++i) {
-      if (!(dims >> i & 1)) order.push_back(i);
-    }
-    for (int64_t i : order) sizes.push_back(input.size(i));
-    for (int64_t i : list) order.push_back(i);
-    const auto last = static_cast<int64_t>(sizes.size());
-    sizes.push_back(reduced_count(input.sizes(), dims));
-    const Value turned = permute(input, order);
-    const Value others = reshape(product_of_others(reshape(turned, sizes), last), turned.sizes());
-    Dims back(order.size());
-    for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
-    return {restored(g, g.grad(), dims) * permute(others, back)};
+    const int64_t dim = tensor::wrap_dim("prod", g.integer("dim"), input.rank());
+    return {restored(g, g.grad(), DimMask{1} << dim) * product_of_others(input, dim)};
   },
 };
 
@@ -444,73 +423,6 @@ OP(cumprod) {
     const Value next = shifted(flip(input, {dim}), dim, 0);
     const Value after = flip(linear_recurrence(flip(g.grad(), {dim}), next, dim), {dim});
     return {before * after};
-  },
-};
-
-OP(linear_recurrence) {
-  .signature = "linear_recurrence(input: Tensor, factor: Tensor, dim: int) -> Tensor",
-  .doc = "Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor "
-         "does not matter.",
-  .shape = [](Call& call) {
-    call.require(call.in(0).sizes == call.in(1).sizes && call.in(0).dtype == call.in(1).dtype,
-                 ErrorKind::shape, "input and factor must have the same shape and dtype; input is ",
-                 call.in(0).sizes, ", factor is ", call.in(1).sizes);
-    call.require(tensor::is_floating(call.in(0).dtype), ErrorKind::dtype,
-                 "input must be floating point, got ", tensor::name_of(call.in(0).dtype));
-    call.require(call.in(0).rank() > 0, ErrorKind::shape, "input must have a dimension");
-    shape_of_scan(call, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array in = call.contiguous(0, DType::f64), factor = call.contiguous(1, DType::f64);
-    const Array out = Array::allocate(in.sizes, DType::f64);
-    const tensor::Split split = tensor::split_at(in.sizes, call.dim("dim", in.rank()));
-    const int64_t stretch = split.size * split.inner;
-    for (int64_t i = 0; i < in.count(); ++i) {
-      const bool first = i % stretch < split.inner;
-      out.as<double>()[i] =
-          in.as<double>()[i] +
-          (first ? 0 : factor.as<double>()[i] * out.as<double>()[i - split.inner]);
-    }
-    kernels::copy(out, call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    // Backwards the same recurrence: r[i] = grad[i] + factor[i + 1] r[i + 1].
-    const Value &factor = g.input(1), &out = g.output();
-    const int64_t dim = tensor::wrap_dim("linear_recurrence", g.integer("dim"), factor.rank());
-    const Value next = shifted(flip(factor, {dim}), dim, 0);
-    const Value back = flip(linear_recurrence(flip(g.grad(), {dim}), next, dim), {dim});
-    return {back, back * shifted(out, dim, 0)};
-  },
-};
-
-OP(cummax) {
-  .signature = "cummax(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
-  .doc = "Returns the largest element so far along a dimension, and where it was last.",
-  .shape = shape_of_running_extreme,
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::largest, &call.out(1)); }),
-  .gradient = running_extreme_gradient,
-};
-
-OP(cummin) {
-  .signature = "cummin(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
-  .doc = "Returns the smallest element so far along a dimension, and where it was last.",
-  .shape = shape_of_running_extreme,
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::smallest, &call.out(1)); }),
-  .gradient = running_extreme_gradient,
-};
-
-OP(logcumsumexp) {
-  .signature = "logcumsumexp(input: Tensor, dim: int) -> Tensor",
-  .doc = "Returns the logarithms of the running sums of exponentials along a dimension.",
-  .shape = [](Call& call) {
-    require_floating(call, call.in(0).dtype);
-    shape_of_scan(call, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::log_sum_exponentials); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &input = g.input(), &out = g.output();
-    if (input.rank() == 0) return {g.grad()};
-    return {exp(input) * reversed_cumsum(g.grad() * exp(-out), g.integer("dim"))};
   },
 };
 

@@ -107,8 +107,6 @@ from weft.functional.linear_algebra import (
 )
 from weft.functional.reductions import (
     aminmax,
-    cummax,
-    cummin,
     diff,
     max,
     min,
@@ -206,8 +204,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     combinations,
     cosine_similarity,
     cross,
-    cummax,
-    cummin,
     diff,
     dist,
     div,
@@ -296,7 +292,7 @@ OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
-add adjoint aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div
+add adjoint aminmax argsort argwhere broadcast_to cross diff dist div
 dsplit equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max
 min mode msort nanmean nonzero norm positive quantile ravel repeat_interleave scatter sort
 split sub tensor_split topk trace unique unique_consecutive var vdot vsplit

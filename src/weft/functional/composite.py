@@ -45,6 +45,9 @@ def composite(
                 text = str(error)
                 if text.startswith(f"{name}("):
                     raise
+                if name in COMPOSITE_METHODS and args and not isinstance(args[0], Tensor):
+                    kind = type(args[0]).__name__
+                    text = f"argument 'input' must be a Tensor, not {kind}"
                 raise type(error)(f"{name}(): {text}") from None
             if shown_as is not None:
                 show_as(result, shown_as)

@@ -89,6 +89,14 @@ def isneginf(input: Tensor) -> Tensor:
     return ops.eq(input, -math.inf)
 
 
+@composite()
+def signbit(input: Tensor) -> Tensor:
+    """Tell which elements have a negative sign, -0.0 included."""
+    if not input.is_floating_point():
+        return ops.lt(input, 0)
+    return ops.lt(ops.copysign(ops.ones_like(input.detach()), input.detach()), 0)
+
+
 @composite(in_place=True)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Tell where exactly one of two elements is nonzero."""
@@ -122,6 +130,31 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 def frac(input: Tensor) -> Tensor:
     """Return what `trunc` takes away."""
     return input - ops.trunc(input)
+
+
+@composite("AddcdivBackward0", in_place=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """Compute input + value * tensor1 / tensor2."""
+    quotient = ops.div(tensor1, tensor2)
+    return ops.add(input, quotient * value)
+
+
+@composite("Exp2Backward0", in_place=True)
+def exp2(input: Tensor) -> Tensor:
+    """Raise 2 to the power of each element."""
+    return ops.pow(2.0, input)
+
+
+@composite("TanBackward0", in_place=True)
+def tan(input: Tensor) -> Tensor:
+    """Return the tangent of each element."""
+    return ops.sin(input) / ops.cos(input)
+
+
+@composite("AtanhBackward0", in_place=True)
+def atanh(input: Tensor) -> Tensor:
+    """Return the number whose hyperbolic tangent each element is."""
+    return 0.5 * ops.log1p(2 * input / (1 - input))
 
 
 @composite("LogaddexpBackward0")

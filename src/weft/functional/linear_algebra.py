@@ -49,6 +49,14 @@ def _added(name: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + scaled
 
 
+@composite("AddmmBackward0", in_place=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return beta * input + alpha * (mat1 @ mat2)."""
+    if beta == 1 and alpha == 1:
+        return ops.addmm(input, mat1, mat2)
+    return _added("addmm", input, ops.mm(mat1, mat2), beta, alpha)
+
+
 @composite("AddmvBackward0", in_place=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Return beta * input + alpha * (mat @ vec)."""

@@ -55,7 +55,7 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
             f"{name}(input, target, weight): weight must have one value for each class; input is "
             f"{shape}, weight is {tuple(weight.shape)}"
         )
-    return ops.movedim(input, dim, -1).reshape(target.numel(), count), target.reshape(-1)
+    return input.movedim(dim, -1).reshape(target.numel(), count), target.reshape(-1)
 
 
 @composite()

@@ -108,14 +108,86 @@ def _before(dim: int) -> int:
     return dim - 1 if dim < 0 else dim
 
 
+def _running(input: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
+    """Return the extremes so far along a dimension, and where each was last.
+
+    Stretches of doubling length are joined, so there are few steps.
+    """
+    if input.ndim == 0:
+        return input.clone(), ops.zeros((), dtype=_core.int64)
+    size = input.shape[dim]
+    values = input.detach()
+    shape = [1] * input.ndim
+    shape[dim] = size
+    places = ops.arange(0, size).reshape(shape).expand(input.shape)
+    length = 1
+    while length < size:
+        head, old = ops.slice(values, dim, 0, length), ops.slice(values, dim, 0, -length)
+        new, places_head = ops.slice(values, dim, length), ops.slice(places, dim, 0, length)
+        # NaN wins, and of equal ones the last.
+        better = ops.gt(old, new) if largest else ops.lt(old, new)
+        better = ops.logical_and(
+            ops.logical_or(better, ops.isnan(old)), ops.logical_not(ops.isnan(new))
+        )
+        values = ops.cat([head, ops.where(better, old, new)], dim)
+        old, new = ops.slice(places, dim, 0, -length), ops.slice(places, dim, length)
+        places = ops.cat([places_head, ops.where(better, old, new)], dim)
+        length *= 2
+    places = places.contiguous()
+    return ops.gather(input, dim, places), places
+
+
+@composite()
 def cummax(input: Tensor, dim: int) -> Any:
     """Return the largest elements so far along a dimension, and where they are."""
-    return return_types.cummax._make(ops.cummax(input, dim))
+    result = return_types.cummax._make(_running(input, dim, True))
+    show_as(result.values, "CummaxBackward0")
+    return result
 
 
+@composite()
 def cummin(input: Tensor, dim: int) -> Any:
     """Return the smallest elements so far along a dimension, and where they are."""
-    return return_types.cummin._make(ops.cummin(input, dim))
+    result = return_types.cummin._make(_running(input, dim, False))
+    show_as(result.values, "CumminBackward0")
+    return result
+
+
+@composite("LogcumsumexpBackward0")
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """Return the logarithms of the running sums of exponentials along a dimension."""
+    if input.ndim == 0:
+        return input.clone()
+    result = input
+    length = 1
+    while length < input.shape[dim]:
+        # Stretches of doubling length are joined, each pair without overflow.
+        pairs = [ops.slice(result, dim, 0, -length), ops.slice(result, dim, length)]
+        joined = logsumexp(ops.stack(pairs, -1), -1)
+        result = ops.cat([ops.slice(result, dim, 0, length), joined], dim)
+        length *= 2
+    return result
+
+
+@composite("ProdBackward0")
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Multiply elements. Products of integers and bools are int64.
+
+    Args:
+        input: the tensor.
+        dim: the dimensions; all of them if not given.
+        keepdim: whether they stay with size one.
+        dtype: the dtype of the result.
+    """
+    if isinstance(dim, int):
+        return ops.prod(input, dim, keepdim, dtype=dtype)
+    if not dim:
+        result = ops.prod(input.reshape(-1), 0, dtype=dtype)
+        return result.reshape([1] * input.ndim) if keepdim else result
+    dims = sorted(axis % (input.ndim or 1) for axis in dim)
+    for axis in reversed(dims):
+        input = ops.prod(input, axis, keepdim, dtype=dtype)
+    return input
 
 
 def _variance(function: Any, args: tuple[Any, ...], keepdim: bool) -> Any:

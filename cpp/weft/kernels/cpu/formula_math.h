@@ -175,21 +175,11 @@ T floor_divide(T x, T y) {
 inline constexpr float infinity32 = std::numeric_limits<float>::infinity();
 inline constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 
-// a * b + c in one rounding where the processor can, in two where it cannot.
-inline float multiply_add(float a, float b, float c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(a, b, c);
-#else
+// a * b + c, which the compiler makes one rounding of where the processor can. Where digits depend
+// on that, __builtin_fma is called instead.
+template <Real T>
+T multiply_add(T a, T b, T c) {
   return a * b + c;
-#endif
-}
-
-inline double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
 }
 
 // c[0] + c[1] x + ..., by Horner's rule.
@@ -203,15 +193,7 @@ inline T polynomial(T x, T first, Rest... rest) {
 }
 
 // The part of x * x that rounding took away from `square`.
-inline float square_rest(float x, float square) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(x, x, -square);
-#else
-  const float high = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xfffff000u);
-  const float low = x - high;
-  return ((high * high - square) + 2 * high * low) + low * low;
-#endif
-}
+inline float square_rest(float x, float square) { return __builtin_fmaf(x, x, -square); }
 
 inline float power_of_two(int32_t exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127) << 23);
@@ -230,38 +212,35 @@ inline float expm1_core(float r) {
   return multiply_add(r * r, q, r);
 }
 
-// e^(x - less) as mantissa * scale * 2^-offset, where `less` is far smaller than x; `bias` is
-// rounder + 127 + offset.
+// e^x as mantissa * scale * 2^-offset; `bias` is rounder + 127 + offset.
 struct Exponential {
   float mantissa, scale;
 };
-inline Exponential exponential(float x, float less, float bias) {
+inline Exponential exponential(float x, float bias) {
   const float shifted = multiply_add(x, log2_of_e, bias);
   const float n = shifted - bias;
   float r = multiply_add(n, -ln2_high, x);
-  r = multiply_add(n, -ln2_low, r) - less;
+  r = multiply_add(n, -ln2_low, r);
   return {1 + expm1_core(r), std::bit_cast<float>(std::bit_cast<uint32_t>(shifted) << 23)};
 }
-// The offset keeps the scale in range and lets subnormal results be rounded once.
-inline float exp_times(float x, float factor) {
-  x = x > 90.0f ? 90.0f : x;
-  x = x < -104.5f ? -104.5f : x;
-  const bool grows = x > 0;
-  const Exponential e = exponential(x, 0, grows ? rounder + 63 : rounder + 191);
-  return e.mantissa * e.scale * (grows ? 0x1p64f * factor : 0x1p-64f * factor);
-}
-// For x <= 0.
-inline float exp_negative(float x, float less = 0) {
-  const Exponential e = exponential(x < -104.5f ? -104.5f : x, less, rounder + 191);
+// For x <= 0. The offset keeps the scale in range and lets subnormal results be rounded once.
+inline float exp_negative(float x) {
+  const Exponential e = exponential(x < -104.5f ? -104.5f : x, rounder + 191);
   return e.mantissa * e.scale * 0x1p-64f;
 }
 // For |x| < 87: results are neither subnormal nor infinite.
 inline float exp_moderate(float x) {
-  const Exponential e = exponential(x, 0, rounder + 127);
+  const Exponential e = exponential(x, rounder + 127);
   return e.mantissa * e.scale;
 }
 
-inline float exp(float x) { return exp_times(x, 1); }
+inline float exp(float x) {
+  x = x > 90.0f ? 90.0f : x;
+  x = x < -104.5f ? -104.5f : x;
+  const bool grows = x > 0;
+  const Exponential e = exponential(x, grows ? rounder + 63 : rounder + 191);
+  return e.mantissa * e.scale * (grows ? 0x1p64f : 0x1p-64f);
+}
 inline float expm1(float x) {
   const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;
   const float shifted = multiply_add(clamped, log2_of_e, rounder + 126);
@@ -325,7 +304,7 @@ inline float sigmoid(float x) {
 // x * sigmoid(x), in one division, so that tiny results keep their digits.
 inline float silu(float x) {
   const float limited = x < -115.0f ? -115.0f : x;
-  const Exponential e = exponential(-abs(limited < 90.0f ? limited : 90.0f), 0, rounder + 191);
+  const Exponential e = exponential(-abs(limited < 90.0f ? limited : 90.0f), rounder + 191);
   const float large = e.mantissa * e.scale;
   const float quotient = (x < 0 ? limited * large : x) / multiply_add(large, 0x1p-64f, 1.0f);
   return x < 0 ? quotient * 0x1p-64f : quotient;
@@ -350,23 +329,13 @@ inline float tanh(float x) {
   return copysign(a < 0.6f ? small : large, x);
 }
 // Beyond this the reduction below is no longer exact enough; block loops then take the slow way.
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 inline constexpr float periodic_limit = 1e5f;
 // x - n * pi / 2
 inline float minus_half_pis(float x, float n) {
-  float r = multiply_add(n, -0x1.921fb6p+0f, x);
-  r = multiply_add(n, 0x1.777a5cp-25f, r);
-  return multiply_add(n, 0x1.ee59dap-50f, r);
+  float r = __builtin_fmaf(n, -0x1.921fb6p+0f, x);
+  r = __builtin_fmaf(n, 0x1.777a5cp-25f, r);
+  return __builtin_fmaf(n, 0x1.ee59dap-50f, r);
 }
-#else
-inline constexpr float periodic_limit = 3000.0f;
-inline float minus_half_pis(float x, float n) {
-  float r = x - n * 0x1.92p+0f;  // 8 bits of pi / 2, then 11, then 11, then the rest
-  r -= n * 0x1.fb4p-12f;
-  r -= n * 0x1.444p-24f;
-  return r - n * 0x1.68c234p-39f;
-}
-#endif
 // sin(x + quarters * pi / 2): x is brought to |r| <= pi / 4, then it is the sine or the cosine of
 // r.
 inline float sin_shifted(float x, uint32_t quarters) {
@@ -409,12 +378,7 @@ inline Bell bell(float x) {
   const float square = x * x;
   const float shifted = multiply_add(square, -0.5f * log2_of_e, rounder);
   const float n = shifted - rounder;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const float twice = multiply_add(n, -0x1.62e43p+0f, -square) - square_rest(x, square);
-#else
-  const float low = n * (0x1.62e43p+0f - 2 * ln2_high);  // n * fl(ln 2) in two exact products
-  const float twice = ((-square - n * (2 * ln2_high)) - low) - square_rest(x, square);
-#endif
+  const float twice = __builtin_fmaf(n, -0x1.62e43p+0f, -square) - square_rest(x, square);
   const auto& c = bell_coefficients;
   return {twice * polynomial(twice, c[0], c[1], c[2], c[3], c[4], c[5]),
           std::bit_cast<uint32_t>(shifted) << 23};

@@ -33,10 +33,7 @@ const MapTable& table =
 #endif
 
 constexpr std::string_view formula_names[] = {
-#define WEFT_FORMULA_1(name, ...) #name,
-#define WEFT_FORMULA_2 WEFT_FORMULA_1
-#define WEFT_FORMULA_3 WEFT_FORMULA_1
-#define WEFT_FORMULA_4 WEFT_FORMULA_1
+#define WEFT_FORMULA(name, ...) #name,
 #include "formulas.inc"
 };
 

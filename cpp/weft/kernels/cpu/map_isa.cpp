@@ -40,46 +40,19 @@ constexpr bool calls(std::string_view text, std::string_view function) {
 template <class F>
 constexpr bool periodic = calls(F::text, "sin(") || calls(F::text, "cos(");
 
-#define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...) \
-  struct name##_formula {                                                     \
-    static constexpr auto domain = Domain::declared_domain;                   \
-    static constexpr int arity = count;                                       \
-    static constexpr std::string_view text = expression_text;                 \
-    template <class T>                                                        \
-    static T apply(__VA_ARGS__)
-#define WEFT_FORMULA_1(name, domain, x, ...)                               \
-  WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) { \
-    return as_lane<T>(__VA_ARGS__);                                        \
-  }                                                                        \
-  }                                                                        \
-  ;
-#define WEFT_FORMULA_2(name, domain, x, y, ...)                                                  \
-  WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y) { \
-    return as_lane<T>(__VA_ARGS__);                                                              \
-  }                                                                                              \
-  }                                                                                              \
-  ;
-#define WEFT_FORMULA_3(name, domain, x, y, z, ...)                                             \
-  WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
-                    [[maybe_unused]] T z) {                                                    \
-    return as_lane<T>(__VA_ARGS__);                                                            \
-  }                                                                                            \
-  }                                                                                            \
-  ;
-#define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                                          \
-  WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
-                    [[maybe_unused]] T z, [[maybe_unused]] T w) {                              \
-    return as_lane<T>(__VA_ARGS__);                                                            \
-  }                                                                                            \
-  }                                                                                            \
-  ;
-
 enum class Domain { floats, numbers, integers };
+#define WEFT_FORMULA(name, declared_domain, count, parameters, ...) \
+  struct name##_formula {                                           \
+    static constexpr auto domain = Domain::declared_domain;         \
+    static constexpr int arity = count;                             \
+    static constexpr std::string_view text = #__VA_ARGS__;          \
+    template <class T>                                              \
+    static T apply parameters {                                     \
+      return as_lane<T>(__VA_ARGS__);                               \
+    }                                                               \
+  };
 #include "formulas.inc"
-#undef WEFT_FORMULA_1
-#undef WEFT_FORMULA_2
-#undef WEFT_FORMULA_3
-#undef WEFT_FORMULA_4
+#undef WEFT_FORMULA
 
 // Formulas that only wait for memory: operators, at most two choices, and no functions but these.
 constexpr std::string_view light_functions[] = {"T", "abs", "both", "either", "isnan", "select"};
@@ -227,12 +200,9 @@ constexpr BlockFunction block_or_null() {
   }
 }
 
-#define WEFT_FORMULA_1(name, ...)                                                   \
+#define WEFT_FORMULA(name, ...)                                                     \
   {block_or_null<name##_formula, float>(), block_or_null<name##_formula, double>(), \
    block_or_null<name##_formula, Int>()},
-#define WEFT_FORMULA_2 WEFT_FORMULA_1
-#define WEFT_FORMULA_3 WEFT_FORMULA_1
-#define WEFT_FORMULA_4 WEFT_FORMULA_1
 constexpr BlockFunction blocks[][3] = {
 #include "formulas.inc"
     {nullptr, nullptr, nullptr}};

@@ -260,13 +260,7 @@ void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out
 
 void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
             const ReduceOptions& options) {
-  const bool bytes = tensor::item_size(in.dtype) == 1;
   if (out.count() == 0) return;
-  if (kind == Reduction::nonzero && bytes && out.count() == 1 && in.is_contiguous() &&
-      out.dtype == DType::i64) {
-    *out.as<int64_t>() = reduce_table().nonzero_bytes(in.as<uint8_t>(), in.count());
-    return;
-  }
   const Lane lane = tensor::lane_of(in.dtype);
   if (in.count() == out.count() && kind <= Reduction::smallest && options.divisor == 1) {
     // Nothing is reduced but dimensions of size 1.
@@ -385,85 +379,37 @@ void extreme_positions(const Array& in, int64_t dim, bool largest, const Array* 
 
 namespace {
 
-// Steps of one running result, over all columns of a row at once.
-template <class T, class Step>
-void scan_steps(const T* in, T* out, const tensor::Split& split, Step step) {
-  const int64_t stretch = split.size * split.inner;
-  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t o = begin; o < end; ++o) {
-                         for (int64_t j = 0; j < split.inner; ++j) {
-                           const int64_t start = o * stretch + j;
-                           step(in + start, out + start, start);
-                         }
-                       }
-                     });
-}
-
 template <class T>
-void scan_lane(Scan kind, const T* in, T* out, int64_t* indices, const tensor::Split& split) {
-  const int64_t size = split.size, inner = split.inner;
+void scan_lane(Scan kind, const T* in, T* out, const tensor::Split& split) {
   using Sum = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, double>;
   const bool adds = kind == Scan::sum;
-  switch (kind) {
-    case Scan::sum:
-    case Scan::product:
-      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
-        Sum total = adds ? 0 : 1;
-        for (int64_t i = 0; i < size * inner; i += inner) {
-          total = adds ? total + static_cast<Sum>(from[i]) : total * static_cast<Sum>(from[i]);
-          to[i] = static_cast<T>(total);
-        }
-      });
-    case Scan::largest:
-    case Scan::smallest:
-      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t start) {
-        T best = from[0];
-        int64_t place = 0;
-        for (int64_t i = 0; i < size; ++i) {
-          const T x = from[i * inner];
-          if (best == best && (x != x || (kind == Scan::largest ? x >= best : x <= best))) {
-            best = x;
-            place = i;
-          } else if (best != best && x != x) {
-            place = i;
-          }
-          to[i * inner] = best;
-          indices[start + i * inner] = place;
-        }
-      });
-    case Scan::log_sum_exponentials:
-      if constexpr (!std::is_same_v<T, int64_t>) {
-        return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
-          double total = -std::numeric_limits<double>::infinity();
-          for (int64_t i = 0; i < size * inner; i += inner) {
-            const double x = from[i], low = std::min(total, x), high = std::max(total, x);
-            if (x != x || total != total) {
-              total = std::numeric_limits<double>::quiet_NaN();
-            } else if (std::isfinite(low) || low != high) {
-              total = high + std::log1p(std::exp(low - high));
-            }
-            to[i] = static_cast<T>(total);
-          }
-        });
+  const int64_t inner = split.inner, stretch = split.size * inner;
+  auto columns = [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin * inner; column < end * inner; ++column) {
+      const int64_t start = column / inner * stretch + column % inner;
+      Sum total = adds ? 0 : 1;
+      for (int64_t i = start; i < start + stretch; i += inner) {
+        total = adds ? total + static_cast<Sum>(in[i]) : total * static_cast<Sum>(in[i]);
+        out[i] = static_cast<T>(total);
       }
-  }
+    }
+  };
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch), columns);
 }
 
 }  // namespace
 
-void scan(Scan kind, const Array& in, int64_t dim, const Array& out, const Array* indices) {
+void scan(Scan kind, const Array& in, int64_t dim, const Array& out) {
   if (in.count() == 0) return;
   const tensor::Split split = tensor::split_at(in.sizes, dim);
-  int64_t* places = indices ? indices->as<int64_t>() : nullptr;
   const base::BlockingRegion region(in.count() > chunk_elements);
   switch (tensor::lane_of(in.dtype)) {
     case Lane::f32:
-      return scan_lane(kind, in.as<float>(), out.as<float>(), places, split);
+      return scan_lane(kind, in.as<float>(), out.as<float>(), split);
     case Lane::f64:
-      return scan_lane(kind, in.as<double>(), out.as<double>(), places, split);
+      return scan_lane(kind, in.as<double>(), out.as<double>(), split);
     case Lane::i64:
-      return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), places, split);
+      return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), split);
   }
 }
 

@@ -227,17 +227,6 @@ constexpr Reducer<T> reducer() {
           columns<Kind, T>};
 }
 
-int64_t nonzero_bytes(const uint8_t* in, int64_t count) {
-  int64_t total = 0;
-  for (int64_t start = 0; start < count; start += 4096) {
-    const int64_t some = std::min<int64_t>(4096, count - start);
-    int32_t found = 0;
-    for (int64_t i = 0; i < some; ++i) found += in[start + i] != 0 ? 1 : 0;
-    total += found;
-  }
-  return total;
-}
-
 // In the order of Reduction.
 template <class T>
 constexpr std::array<Reducer<T>, reduction_count> reducers() {
@@ -248,7 +237,6 @@ constexpr std::array<Reducer<T>, reduction_count> reducers() {
 }  // namespace
 
 extern const ReduceTable reduce_table;
-const ReduceTable reduce_table = {reducers<float>(), reducers<double>(), reducers<int64_t>(),
-                                  nonzero_bytes};
+const ReduceTable reduce_table = {reducers<float>(), reducers<double>(), reducers<int64_t>()};
 
 }  // namespace weft::kernels::WEFT_ISA

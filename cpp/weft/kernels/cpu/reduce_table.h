@@ -33,8 +33,6 @@ struct ReduceTable {
   std::array<Reducer<float>, reduction_count> f32;
   std::array<Reducer<double>, reduction_count> f64;
   std::array<Reducer<int64_t>, reduction_count> i64;
-  // The number of bytes that are not zero.
-  int64_t (*nonzero_bytes)(const uint8_t* in, int64_t count);
 };
 
 }  // namespace weft::kernels
