@@ -12,11 +12,30 @@ using base::ErrorKind;
 
 namespace {
 
-// The dimension as the shape rule has checked it.
-tensor::Split split_of(const Call& call) {
-  const Dims& sizes = call.in(0).sizes;
-  const int64_t dim = call.integer("dim"), rank = std::max<int64_t>(1, sizes.size());
-  return tensor::split_at(sizes, dim < 0 ? dim + rank : dim);
+// Calls kernel(inputs, size of a row, output), all contiguous and of the lane's dtype, with the rows
+// along `dim`. A dimension that is not the last one is turned to the end first, and back afterwards.
+template <class Kernel>
+void over_rows(Call& call, Kernel kernel) {
+  const Array& out = call.out();
+  const DType lane = lane_dtype(out.dtype);
+  const int64_t rank = std::max<int64_t>(out.rank(), 1), given = call.integer("dim");
+  const int64_t dim = given < 0 ? given + rank : given;
+  const int64_t size = out.sizes.empty() ? 1 : out.sizes[dim];
+  Array inputs[2];
+  if (dim == rank - 1) {
+    for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = call.contiguous(i, lane);
+    return into(out, [&](const Array& wide) { kernel(inputs, size, wide); });
+  }
+  Dims order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + dim, order.begin() + dim + 1, order.end());
+  const Array turned = out.permute(order), rows = Array::allocate(turned.sizes, lane);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    inputs[i] = Array::allocate(turned.sizes, lane);
+    kernels::copy(call.in(i).permute(order), inputs[i]);
+  }
+  kernel(inputs, size, rows);
+  kernels::copy(rows, turned);
 }
 
 void require_dim(const Call& call) {
@@ -33,10 +52,11 @@ void softmax_shape(Call& call) {
   call.add_output(call.in(0).sizes, dtype);
 }
 
-void run_softmax(Call& call, bool logarithm) {
-  const Array in = call.contiguous(0, lane_dtype(call.out().dtype));
-  into(call.out(),
-       [&](const Array& out) { kernels::softmax(in, split_of(call), logarithm, out); });
+template <bool logarithm>
+void run_softmax(Call& call) {
+  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
+    kernels::softmax(in[0], size, logarithm, out);
+  });
 }
 
 void softmax_backward_shape(Call& call) {
@@ -49,11 +69,10 @@ void softmax_backward_shape(Call& call) {
   call.add_output(call.in(1).sizes, call.in(1).dtype);
 }
 
-void run_softmax_backward(Call& call, bool logarithm) {
-  const DType lane = lane_dtype(call.out().dtype);
-  const Array grad = call.contiguous(0, lane), output = call.contiguous(1, lane);
-  into(call.out(), [&](const Array& out) {
-    kernels::softmax_backward(grad, output, split_of(call), logarithm, out);
+template <bool logarithm>
+void run_softmax_backward(Call& call) {
+  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
+    kernels::softmax_backward(in[0], in[1], size, logarithm, out);
   });
 }
 
@@ -92,7 +111,7 @@ OP(softmax) {
   .signature = "softmax(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
   .doc = "Returns the exponentials along a dimension, divided by their sum.",
   .shape = softmax_shape,
-  .run = kernel([](Call& call) { run_softmax(call, false); }),
+  .run = kernel(run_softmax<false>),
   .gradient = [](Gradient& g) -> Values {
     return {softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
@@ -102,7 +121,7 @@ OP(log_softmax) {
   .signature = "log_softmax(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
   .doc = "Returns the logarithm of `softmax`, without overflow.",
   .shape = softmax_shape,
-  .run = kernel([](Call& call) { run_softmax(call, true); }),
+  .run = kernel(run_softmax<true>),
   .gradient = [](Gradient& g) -> Values {
     return {log_softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
@@ -112,7 +131,7 @@ OP(softmax_backward) {
   .signature = "softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
   .doc = "Returns the gradient of softmax's input: output * (grad - sum(grad * output)).",
   .shape = softmax_backward_shape,
-  .run = kernel([](Call& call) { run_softmax_backward(call, false); }),
+  .run = kernel(run_softmax_backward<false>),
   .gradient = [](Gradient& g) -> Values {
     const Value &grad = g.input(0), &output = g.input(1), &v = g.grad();
     const Dims dim = {g.integer("dim")};
@@ -125,7 +144,7 @@ OP(log_softmax_backward) {
   .signature = "log_softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
   .doc = "Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad).",
   .shape = softmax_backward_shape,
-  .run = kernel([](Call& call) { run_softmax_backward(call, true); }),
+  .run = kernel(run_softmax_backward<true>),
   .gradient = [](Gradient& g) -> Values {
     const Value &grad = g.input(0), &v = g.grad();
     const Value weighted = v * exp(g.input(1));

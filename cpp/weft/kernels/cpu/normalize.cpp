@@ -43,58 +43,31 @@ void over_rows(int64_t rows, int64_t size, Body body) {
                      [&](int64_t begin, int64_t end) { body(begin, end - begin); });
 }
 
-constexpr int64_t most_columns = 256;
-
-// Calls body(offset of the first element, number of columns) over pieces of columns.
-template <class Body>
-void over_columns(const tensor::Split& split, Body body) {
-  const int64_t tiles = (split.inner + most_columns - 1) / most_columns;
-  over_rows(split.outer * tiles, split.size * std::min(split.inner, most_columns),
-            [&](int64_t first, int64_t count) {
-              for (int64_t i = first; i < first + count; ++i) {
-                const int64_t column = i % tiles * most_columns;
-                body(i / tiles * split.size * split.inner + column,
-                     std::min(most_columns, split.inner - column));
-              }
-            });
-}
-
 }  // namespace
 
-void softmax(const Array& in, const tensor::Split& split, bool logarithm, const Array& out) {
+void softmax(const Array& in, int64_t size, bool logarithm, const Array& out) {
   if (in.count() == 0) return;
   with_lane(in, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T* from = in.as<T>();
     T* to = out.as<T>();
-    if (split.inner == 1) {
-      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
-        const int64_t at = first * split.size;
-        run.softmax_rows(from + at, rows, split.size, logarithm, to + at);
-      });
-    }
-    over_columns(split, [&](int64_t at, int64_t columns) {
-      run.softmax_columns(from + at, split.size, split.inner, columns, logarithm, to + at);
+    over_rows(in.count() / size, size, [&](int64_t first, int64_t rows) {
+      const int64_t at = first * size;
+      run.softmax_rows(from + at, rows, size, logarithm, to + at);
     });
   });
 }
 
-void softmax_backward(const Array& grad, const Array& out, const tensor::Split& split,
-                      bool logarithm, const Array& grad_in) {
+void softmax_backward(const Array& grad, const Array& out, int64_t size, bool logarithm,
+                      const Array& grad_in) {
   if (grad.count() == 0) return;
   with_lane(grad, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T *from = grad.as<T>(), *result = out.as<T>();
     T* to = grad_in.as<T>();
-    if (split.inner == 1) {
-      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
-        const int64_t at = first * split.size;
-        run.softmax_backward_rows(from + at, result + at, rows, split.size, logarithm, to + at);
-      });
-    }
-    over_columns(split, [&](int64_t at, int64_t columns) {
-      run.softmax_backward_columns(from + at, result + at, split.size, split.inner, columns,
-                                   logarithm, to + at);
+    over_rows(grad.count() / size, size, [&](int64_t first, int64_t rows) {
+      const int64_t at = first * size;
+      run.softmax_backward_rows(from + at, result + at, rows, size, logarithm, to + at);
     });
   });
 }
@@ -198,70 +171,56 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
 
 // ---- recurrent gates ---------------------------------------------------------------------------
 
+namespace {
+
+// Calls body(functions, one, first element, rows, size of a state) over ranges of rows of states.
+template <class Body>
+void over_states(const Array& states, Body body) {
+  if (states.count() == 0) return;
+  const int64_t size = states.sizes.back();
+  with_lane(states, [&](const auto& run, auto one) {
+    over_rows(states.count() / size, 8 * size,
+              [&](int64_t first, int64_t rows) { body(run, one, first * size, rows, size); });
+  });
+}
+
+}  // namespace
+
 void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
                 const Array& cell_out) {
-  if (cell.count() == 0) return;
-  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
-  with_lane(cell, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *g = gates.as<T>(), *c = cell.as<T>();
-    T *to_hidden = hidden_out.as<T>(), *to_cell = cell_out.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.lstm_gates(g + 4 * at, c + at, count, size, to_hidden + at, to_cell + at);
-    });
+  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.lstm_gates(gates.as<T>() + 4 * at, cell.as<T>() + at, rows, size, hidden_out.as<T>() + at,
+                   cell_out.as<T>() + at);
   });
 }
 
 void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in) {
-  if (cell.count() == 0) return;
-  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
-  with_lane(cell, [&](const auto& run, auto one) {
-    using T = decltype(one);
+  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
     const T *of_hidden = data_of<T>(grad_hidden), *of_cell = data_of<T>(grad_cell);
-    const T *g = gates.as<T>(), *c = cell.as<T>(), *next = cell_out.as<T>();
-    T *to_gates = grad_gates.as<T>(), *to_cell = grad_cell_in.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr,
-                              of_cell ? of_cell + at : nullptr, g + 4 * at, c + at, next + at,
-                              count, size, to_gates + 4 * at, to_cell + at);
-    });
+    run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr, of_cell ? of_cell + at : nullptr,
+                            gates.as<T>() + 4 * at, cell.as<T>() + at, cell_out.as<T>() + at, rows,
+                            size, grad_gates.as<T>() + 4 * at, grad_cell_in.as<T>() + at);
   });
 }
 
 void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
                const Array& out) {
-  if (hidden.count() == 0) return;
-  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
-  with_lane(hidden, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *x = from_input.as<T>(), *h = from_hidden.as<T>(), *state = hidden.as<T>();
-    T* to = out.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.gru_gates(x + 3 * at, h + 3 * at, state + at, count, size, to + at);
-    });
+  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.gru_gates(from_input.as<T>() + 3 * at, from_hidden.as<T>() + 3 * at, hidden.as<T>() + at,
+                  rows, size, out.as<T>() + at);
   });
 }
 
 void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
                         const Array& hidden, const Array& grad_from_input,
                         const Array& grad_from_hidden, const Array& grad_hidden) {
-  if (hidden.count() == 0) return;
-  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
-  with_lane(hidden, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *g = grad.as<T>(), *x = from_input.as<T>(), *h = from_hidden.as<T>(),
-            *state = hidden.as<T>();
-    T *to_x = grad_from_input.as<T>(), *to_h = grad_from_hidden.as<T>(), *to = grad_hidden.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.gru_gates_backward(g + at, x + 3 * at, h + 3 * at, state + at, count, size, to_x + 3 * at,
-                             to_h + 3 * at, to + at);
-    });
+  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.gru_gates_backward(grad.as<T>() + at, from_input.as<T>() + 3 * at,
+                           from_hidden.as<T>() + 3 * at, hidden.as<T>() + at, rows, size,
+                           grad_from_input.as<T>() + 3 * at, grad_from_hidden.as<T>() + 3 * at,
+                           grad_hidden.as<T>() + at);
   });
 }
 

@@ -130,44 +130,6 @@ void softmax_rows(const T* in, int64_t rows, int64_t size, bool logarithm, T* ou
   }
 }
 
-constexpr int64_t most_columns = 256;
-
-template <class T>
-void softmax_columns(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
-                     T* out) {
-  T shift[most_columns], sum[most_columns], factor[most_columns];
-  std::copy(in, in + count, shift);
-  std::fill(sum, sum + count, T(0));
-  for (int64_t i = 1; i < size; ++i) {
-    const T* row = in + i * inner;
-    for (int64_t j = 0; j < count; ++j) shift[j] = max(shift[j], row[j]);
-  }
-  for (int64_t j = 0; j < count; ++j) {
-    shift[j] = shift[j] == -std::numeric_limits<T>::infinity() ? T(0) : shift[j];
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    const T* row = in + i * inner;
-    T* to = out + i * inner;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      const T e = exp_below(row[j] - shift[j]);
-      if (!logarithm) to[j] = e;
-      sum[j] += e;
-    }
-  }
-  for (int64_t j = 0; j < count; ++j) {
-    factor[j] = logarithm ? static_cast<T>(std::log(sum[j])) : 1 / sum[j];
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    const T* row = in + i * inner;
-    T* to = out + i * inner;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      to[j] = logarithm ? (row[j] - shift[j]) - factor[j] : to[j] * factor[j];
-    }
-  }
-}
-
 template <class T>
 void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t size, bool logarithm,
                            T* grad_in) {
@@ -180,29 +142,6 @@ void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t si
           size, [=](int64_t i) { return load(grad + i) * load(out + i); },
           [=](int64_t i) { return grad[i] * out[i]; }));
       for (int64_t i = 0; i < size; ++i) grad_in[i] = out[i] * (grad[i] - sum);
-    }
-  }
-}
-
-template <class T>
-void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t inner,
-                              int64_t count, bool logarithm, T* grad_in) {
-  T sum[most_columns];
-  std::fill(sum, sum + count, T(0));
-  for (int64_t i = 0; i < size * inner; i += inner) {
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      sum[j] += logarithm ? grad[i + j] : grad[i + j] * out[i + j];
-    }
-  }
-  for (int64_t i = 0; i < size * inner; i += inner) {
-    if (logarithm) {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j)
-        grad_in[i + j] = grad[i + j] - exp_below(out[i + j]) * sum[j];
-    } else {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = out[i + j] * (grad[i + j] - sum[j]);
     }
   }
 }
@@ -406,9 +345,7 @@ void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden
 template <class T>
 constexpr Normalizers<T> normalizers() {
   return {softmax_rows<T>,
-          softmax_columns<T>,
           softmax_backward_rows<T>,
-          softmax_backward_columns<T>,
           layer_norm<T>,
           layer_norm_backward<T>,
           log_sum<T>,
