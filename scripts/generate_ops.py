@@ -230,9 +230,10 @@ def parse_formula(arguments: str) -> Formula:
 
 
 def parse_op(name: str, body: str) -> Op:
-    match = re.search(rf"\.signature\s*=\s*((?:{LITERAL}\s*)+)", body)
+    # Named, or the first argument of a function that makes declarations of a kind.
+    match = re.match(rf"\s*(?:\.signature\s*=|\w+\()\s*((?:{LITERAL}\s*)+)", body)
     if not match:
-        raise DeclarationError("there is no .signature")
+        raise DeclarationError("there is no signature at its beginning")
     text = "".join(literal[1:-1] for literal in re.findall(LITERAL, match[1]))
     signature_name, parameters, returns_one = parse_signature(text)
     if signature_name != name:

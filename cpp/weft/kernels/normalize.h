@@ -35,7 +35,6 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
 // gates (rows x 4 size) before their activation, in the order input, forget, cell, output.
 void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
                 const Array& cell_out);
-// A gradient of an output may be an empty array.
 void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in);

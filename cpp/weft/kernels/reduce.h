@@ -32,7 +32,7 @@ void reduce(Reduction kind, const tensor::Array& in, DimMask dims, const tensor:
             const ReduceOptions& options = {});
 
 // The first position of the largest (or smallest) element along `dim`, and the element itself; a
-// NaN wins. `in` is contiguous, `indices` int64, `values` of in's dtype or null.
+// NaN wins. `in` is contiguous, of a lane's dtype, `indices` int64, `values` like `in` or null.
 void extreme_positions(const tensor::Array& in, int64_t dim, bool largest,
                        const tensor::Array* values, const tensor::Array& indices);
 

@@ -145,6 +145,18 @@ bool is_trivial(const Call& call, const Array& out) {
   return true;
 }
 
+// Runs a kernel over windows of `image`, of which `small` has one element each.
+template <class Kernel>
+void run_over(Call& call, const Dims& image, const Dims& weight, const Dims& small, Kernel kernel) {
+  if (is_trivial(call, call.out())) return;
+  const DType lane = lane_dtype(call.out().dtype);
+  const Settings settings(call, static_cast<int64_t>(weight.size()) - 2);
+  const Array first = call.contiguous(0, lane), second = call.contiguous(1, lane);
+  const Array bias = call.inputs.size() > 2 ? lane_input(call, 2, lane) : Array();
+  const ConvShape shape = shape_of(settings, image, weight, small);
+  into(call.out(), [&](const Array& out) { kernel(shape, first, second, bias, out); });
+}
+
 Dims without_first_two(const Dims& sizes) { return Dims(sizes.begin() + 2, sizes.end()); }
 
 // Everything but the channels.
@@ -203,15 +215,7 @@ OP(convolution) {
          "products with `weight` (out, C / groups, ...), added up over the window.",
   .shape = [](Call& call) { call.add_output(convolved_sizes(call), call.in(0).dtype); },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(1).rank() - 2);
-    const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = lane_input(call, 2, lane);
-    const ConvShape shape = shape_of(settings, input.sizes, weight.sizes, call.out().sizes);
-    into(call.out(), [&](const Array& out) {
-      kernels::convolve(shape, input, weight, bias, out);
-    });
+    run_over(call, call.in(0).sizes, call.in(1).sizes, call.out().sizes, kernels::convolve);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
@@ -229,15 +233,8 @@ OP(convolution_transpose) {
          "and adds up where windows overlap: the gradient of a convolution's input.",
   .shape = [](Call& call) { call.add_output(transposed_sizes(call), call.in(0).dtype); },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(1).rank() - 2);
-    const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = lane_input(call, 2, lane);
-    const ConvShape shape = shape_of(settings, call.out().sizes, weight.sizes, input.sizes);
-    into(call.out(), [&](const Array& out) {
-      kernels::convolve_transposed(shape, input, weight, bias, out);
-    });
+    run_over(call, call.out().sizes, call.in(1).sizes, call.in(0).sizes,
+             kernels::convolve_transposed);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
@@ -281,13 +278,9 @@ OP(convolution_weight) {
     call.add_output(std::move(sizes), input.dtype);
   },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(0).rank() - 2);
-    const Array input = call.contiguous(0, lane), grad = call.contiguous(1, lane);
-    const ConvShape shape = shape_of(settings, input.sizes, call.out().sizes, grad.sizes);
-    into(call.out(),
-         [&](const Array& out) { kernels::convolve_weight(shape, input, grad, out); });
+    run_over(call, call.in(0).sizes, call.out().sizes, call.in(1).sizes,
+             [](const ConvShape& shape, const Array& image, const Array& grad, const Array&,
+                const Array& out) { kernels::convolve_weight(shape, image, grad, out); });
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& v = g.grad();

@@ -83,26 +83,6 @@ Dims last_dims(int64_t rank, size_t count) {
   return dims;
 }
 
-void require_normalized(const Call& call, const Dims& shape) {
-  const Dims& sizes = call.in(0).sizes;
-  call.require(!shape.empty() && sizes.size() >= shape.size() &&
-                   std::equal(shape.begin(), shape.end(), sizes.end() - shape.size()),
-               ErrorKind::shape, "input's last sizes must be normalized_shape ", shape,
-               "; input is ", sizes);
-  call.require(tensor::is_floating(call.in(0).dtype), ErrorKind::dtype,
-               "input must be floating point, got ", tensor::name_of(call.in(0).dtype));
-}
-
-// Weight and bias, where given, have one value for each of `sizes`.
-void require_parameters(const Call& call, size_t first, const Dims& sizes) {
-  for (size_t i = first; i < first + 2 && i < call.inputs.size(); ++i) {
-    if (!call[i]) continue;
-    call.require(call.in(i).sizes == sizes, ErrorKind::shape, i == first ? "weight" : "bias",
-                 " must be of shape ", sizes, "; ", i == first ? "weight" : "bias", " is ",
-                 call.in(i).sizes, ", input is ", call.in(0).sizes);
-  }
-}
-
 }  // namespace
 
 // --- softmax ----------------------------------------------------------------------------------------
@@ -161,10 +141,20 @@ OP(layer_norm) {
   .doc = "Brings the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then "
          "multiplies by `weight` and adds `bias`.",
   .shape = [](Call& call) {
-    const Dims& shape = call.integers("normalized_shape");
-    require_normalized(call, shape);
-    require_parameters(call, 1, shape);
-    call.add_output(call.in(0).sizes, call.in(0).dtype);
+    const Dims &shape = call.integers("normalized_shape"), &sizes = call.in(0).sizes;
+    call.require(!shape.empty() && sizes.size() >= shape.size() &&
+                     std::equal(shape.begin(), shape.end(), sizes.end() - shape.size()),
+                 ErrorKind::shape, "input's last sizes must be normalized_shape ", shape,
+                 "; input is ", sizes);
+    call.require(tensor::is_floating(call.in(0).dtype), ErrorKind::dtype,
+                 "input must be floating point, got ", tensor::name_of(call.in(0).dtype));
+    for (size_t i = 1; i < 3; ++i) {
+      const char* name = i == 1 ? "weight" : "bias";
+      call.require(!call[i] || call.in(i).sizes == shape, ErrorKind::shape, name,
+                   " must be of shape ", shape, "; ", name, " is ",
+                   call[i] ? call.in(i).sizes : Dims(), ", input is ", sizes);
+    }
+    call.add_output(sizes, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
     const DType lane = lane_dtype(call.out().dtype);

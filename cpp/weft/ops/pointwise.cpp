@@ -32,6 +32,15 @@ void infer_quotient(Call& call) {
                "ZeroDivisionError: other is zero, and integers cannot be divided by zero");
 }
 
+// A formula that tells something of each element.
+Declaration predicate(std::string_view signature, std::string_view doc, Formula formula) {
+  return {signature, doc, elementwise(boolean), formula, no_gradient(constant_result)};
+}
+
+Declaration of_integers(std::string_view signature, std::string_view doc, Formula formula) {
+  return {signature, doc, elementwise(promoted), formula, no_gradient("its operands are integers")};
+}
+
 }  // namespace
 
 // --- arithmetic -----------------------------------------------------------------------------------
@@ -311,127 +320,82 @@ OP(clamp) {
 
 // --- comparison -----------------------------------------------------------------------------------
 
-OP(eq) {
-  .signature = "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input equals other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x == y),
-  .gradient = no_gradient(constant_result),
-};
+OP(eq) {predicate(
+  "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input equals other.",
+  FORMULA(numbers, (x, y), x == y))};
 
-OP(ne) {
-  .signature = "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input differs from other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != y),
-  .gradient = no_gradient(constant_result),
-};
+OP(ne) {predicate(
+  "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input differs from other.",
+  FORMULA(numbers, (x, y), x != y))};
 
-OP(lt) {
-  .signature = "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is less than other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x < y),
-  .gradient = no_gradient(constant_result),
-};
+OP(lt) {predicate(
+  "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is less than other.",
+  FORMULA(numbers, (x, y), x < y))};
 
-OP(le) {
-  .signature = "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is less than or equal to other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x <= y),
-  .gradient = no_gradient(constant_result),
-};
+OP(le) {predicate(
+  "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is less than or equal to other.",
+  FORMULA(numbers, (x, y), x <= y))};
 
-OP(gt) {
-  .signature = "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is greater than other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x > y),
-  .gradient = no_gradient(constant_result),
-};
+OP(gt) {predicate(
+  "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is greater than other.",
+  FORMULA(numbers, (x, y), x > y))};
 
-OP(ge) {
-  .signature = "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is greater than or equal to other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x >= y),
-  .gradient = no_gradient(constant_result),
-};
+OP(ge) {predicate(
+  "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is greater than or equal to other.",
+  FORMULA(numbers, (x, y), x >= y))};
 
-OP(isnan) {
-  .signature = "isnan(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are NaN.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isnan(x)),
-  .gradient = no_gradient(constant_result),
-};
+OP(isnan) {predicate(
+  "isnan(input: Tensor) -> Tensor",
+  "Tells which elements are NaN.",
+  FORMULA(numbers, (x), isnan(x)))};
 
-OP(isinf) {
-  .signature = "isinf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are infinite.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x)),
-  .gradient = no_gradient(constant_result),
-};
+OP(isinf) {predicate(
+  "isinf(input: Tensor) -> Tensor",
+  "Tells which elements are infinite.",
+  FORMULA(numbers, (x), isinf(x)))};
 
-OP(isfinite) {
-  .signature = "isfinite(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are neither infinite nor NaN.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), !(isinf(x) || isnan(x))),
-  .gradient = no_gradient(constant_result),
-};
+OP(isfinite) {predicate(
+  "isfinite(input: Tensor) -> Tensor",
+  "Tells which elements are neither infinite nor NaN.",
+  FORMULA(numbers, (x), !(isinf(x) || isnan(x))))};
 
 // --- logic and bits -------------------------------------------------------------------------------
 
-OP(logical_and) {
-  .signature = "logical_and(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where both elements are nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != 0 && y != 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_and) {predicate(
+  "logical_and(input: Tensor, other: Tensor) -> Tensor",
+  "Tells where both elements are nonzero.",
+  FORMULA(numbers, (x, y), x != 0 && y != 0))};
 
-OP(logical_or) {
-  .signature = "logical_or(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where an element of the two is nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != 0 || y != 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_or) {predicate(
+  "logical_or(input: Tensor, other: Tensor) -> Tensor",
+  "Tells where an element of the two is nonzero.",
+  FORMULA(numbers, (x, y), x != 0 || y != 0))};
 
-OP(logical_not) {
-  .signature = "logical_not(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are zero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), x == 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_not) {predicate(
+  "logical_not(input: Tensor) -> Tensor",
+  "Tells which elements are zero.",
+  FORMULA(numbers, (x), x == 0))};
 
-OP(bitwise_and) {
-  .signature = "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by and; for bool it is logical and.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x & y),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_and) {of_integers(
+  "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by and; for bool it is logical and.",
+  FORMULA(integers, (x, y), x & y))};
 
-OP(bitwise_or) {
-  .signature = "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by or; for bool it is logical or.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x | y),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_or) {of_integers(
+  "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by or; for bool it is logical or.",
+  FORMULA(integers, (x, y), x | y))};
 
-OP(bitwise_xor) {
-  .signature = "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x ^ y),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_xor) {of_integers(
+  "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
+  FORMULA(integers, (x, y), x ^ y))};
 
 OP(bitwise_not) {
   .signature = "bitwise_not(input: Tensor) -> Tensor",
@@ -447,28 +411,19 @@ OP(bitwise_not) {
   .gradient = of_parts(),
 };
 
-OP(bitwise_left_shift) {
-  .signature = "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), shift_left(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_left_shift) {of_integers(
+  "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
+  FORMULA(integers, (x, y), shift_left(x, y)))};
 
-OP(bitwise_right_shift) {
-  .signature = "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Shifts bits to the right by other places; the sign stays.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), shift_right(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_right_shift) {of_integers(
+  "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Shifts bits to the right by other places; the sign stays.",
+  FORMULA(integers, (x, y), shift_right(x, y)))};
 
-OP(gcd) {
-  .signature = "gcd(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the greatest common divisor of two integers.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), gcd(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(gcd) {of_integers(
+  "gcd(input: Tensor, other: Tensor) -> Tensor",
+  "Returns the greatest common divisor of two integers.",
+  FORMULA(integers, (x, y), gcd(x, y)))};
 
 }  // namespace weft::ops

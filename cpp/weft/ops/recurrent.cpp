@@ -81,8 +81,15 @@ OP(lstm_gates_backward) {
   .run = kernel([](Call& call) {
     const DType lane = lane_dtype(call.in(0).dtype);
     const auto in = [&](size_t i) { return lane_input(call, i, lane); };
+    // A missing gradient is zero.
+    const auto gradient = [&](size_t i) {
+      if (call[i]) return in(i);
+      const Array zero = Array::allocate(call.in(1).sizes, lane);
+      kernels::fill(zero, 0.0);
+      return zero;
+    };
     into_all(call, [&](const auto& out) {
-      kernels::lstm_gates_backward(in(3), in(4), in(0), in(1), in(2), out[0], out[1]);
+      kernels::lstm_gates_backward(gradient(3), gradient(4), in(0), in(1), in(2), out[0], out[1]);
     });
   }),
   .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),

@@ -166,8 +166,8 @@ void shape_of_position(Call& call) {
 }
 
 // Over one dimension, or over all elements in their order.
-void find_extremes(Call& call, bool largest, const Array* values, const Array& indices) {
-  Array in = call.contiguous(0);
+void find_positions(Call& call, bool largest, const Array* values, const Array& indices) {
+  Array in = call.contiguous(0, lane_dtype(call.in(0).dtype));
   int64_t dim = 0;
   if (in.rank() == 0 || !call.has("dim")) {
     in = in.view({in.count()}, {1}, in.offset);
@@ -175,6 +175,10 @@ void find_extremes(Call& call, bool largest, const Array* values, const Array& i
     dim = call.dim("dim", in.rank());
   }
   kernels::extreme_positions(in, dim, largest, values, indices);
+}
+
+void find_extremes(Call& call, bool largest) {
+  into(call.out(0), [&](const Array& out) { find_positions(call, largest, &out, call.out(1)); });
 }
 
 void shape_of_extreme_with_position(Call& call) {
@@ -339,7 +343,7 @@ OP(max_dim) {
                "(values: Tensor, indices: Tensor)",
   .doc = "Returns the largest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
-  .run = kernel([](Call& call) { find_extremes(call, true, &call.out(0), call.out(1)); }),
+  .run = kernel([](Call& call) { find_extremes(call, true); }),
   .gradient = picked_gradient,
   .shown_as = "MaxBackward0",
 };
@@ -349,7 +353,7 @@ OP(min_dim) {
                "(values: Tensor, indices: Tensor)",
   .doc = "Returns the smallest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
-  .run = kernel([](Call& call) { find_extremes(call, false, &call.out(0), call.out(1)); }),
+  .run = kernel([](Call& call) { find_extremes(call, false); }),
   .gradient = picked_gradient,
   .shown_as = "MinBackward0",
 };
@@ -358,7 +362,7 @@ OP(argmax) {
   .signature = "argmax(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
   .doc = "Returns the first position of the largest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
-  .run = kernel([](Call& call) { find_extremes(call, true, nullptr, call.out()); }),
+  .run = kernel([](Call& call) { find_positions(call, true, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
 };
 
@@ -366,7 +370,7 @@ OP(argmin) {
   .signature = "argmin(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
   .doc = "Returns the first position of the smallest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
-  .run = kernel([](Call& call) { find_extremes(call, false, nullptr, call.out()); }),
+  .run = kernel([](Call& call) { find_positions(call, false, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
 };
 

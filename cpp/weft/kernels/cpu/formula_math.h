@@ -121,10 +121,6 @@ template <class T>
 T min(T x, T y) {
   return isnan(y) ? y : y < x ? y : x;
 }
-// Both sides are always computed: && and || would be branches.
-inline bool both(bool x, bool y) { return x & y; }
-inline bool either(bool x, bool y) { return x | y; }
-
 // A formula's result: conditions count as 1 and 0.
 template <class T, class Given>
 T as_lane(Given given) {

@@ -55,7 +55,7 @@ enum class Domain { floats, numbers, integers };
 #undef WEFT_FORMULA
 
 // Formulas that only wait for memory: operators, at most two choices, and no functions but these.
-constexpr std::string_view light_functions[] = {"T", "abs", "both", "either", "isnan", "select"};
+constexpr std::string_view light_functions[] = {"T", "abs", "isnan", "select"};
 
 constexpr bool is_light(std::string_view text) {
   int choices = 0;
@@ -241,38 +241,11 @@ To convert(From x) {
   }
 }
 
-#ifdef __AVX512F__
-// The compiler does not find the instructions that convert 16 of these at once.
-inline int64_t convert_vectors(float* to, const Half* from, int64_t count) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const auto bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
-    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, bits));
-  }
-  return i;
-}
-inline int64_t convert_vectors(Half* to, const float* from, int64_t count) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const auto bits =
-        _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), bits);
-  }
-  return i;
-}
-#endif
-// How many elements were converted by instructions made for it.
-template <class To, class From>
-int64_t convert_vectors(To*, const From*, int64_t) {
-  return 0;
-}
-
 template <class To, class From>
 void convert_row(To* to, int64_t to_stride, const From* from, int64_t from_stride, int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
-    const int64_t done = convert_vectors(to, from, count);
 #pragma GCC ivdep
-    for (int64_t i = done; i < count; ++i) to[i] = convert<To>(from[i]);
+    for (int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
   } else if (to_stride == 1 && from_stride == 0) {
     const To value = convert<To>(*from);
     for (int64_t i = 0; i < count; ++i) to[i] = value;

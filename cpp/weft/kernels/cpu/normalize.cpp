@@ -198,8 +198,7 @@ void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in) {
   over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    const T *of_hidden = data_of<T>(grad_hidden), *of_cell = data_of<T>(grad_cell);
-    run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr, of_cell ? of_cell + at : nullptr,
+    run.lstm_gates_backward(grad_hidden.as<T>() + at, grad_cell.as<T>() + at,
                             gates.as<T>() + 4 * at, cell.as<T>() + at, cell_out.as<T>() + at, rows,
                             size, grad_gates.as<T>() + 4 * at, grad_cell_in.as<T>() + at);
   });

@@ -269,10 +269,10 @@ void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hi
   }
 }
 
-template <class T, bool with_hidden, bool with_cell>
-void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                            const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                            T* grad_cell_in) {
+template <class T>
+void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
+                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
+                         T* grad_cell_in) {
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
             *output = fresh + size;
@@ -283,9 +283,8 @@ void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* g
       const int64_t at = r * size + i;
       const T i_gate = sigmoid(enter[i]), f_gate = sigmoid(forget[i]), g_gate = tanh(fresh[i]),
               o_gate = sigmoid(output[i]), squashed = tanh(cell_out[at]);
-      const T of_hidden = with_hidden ? grad_hidden[at] : T(0);
-      const T of_cell =
-          (with_cell ? grad_cell[at] : T(0)) + of_hidden * o_gate * (1 - squashed * squashed);
+      const T of_hidden = grad_hidden[at];
+      const T of_cell = grad_cell[at] + of_hidden * o_gate * (1 - squashed * squashed);
       to_enter[i] = of_cell * g_gate * i_gate * (1 - i_gate);
       to_forget[i] = of_cell * cell[at] * f_gate * (1 - f_gate);
       to_fresh[i] = of_cell * i_gate * (1 - g_gate * g_gate);
@@ -293,16 +292,6 @@ void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* g
       grad_cell_in[at] = of_cell * f_gate;
     }
   }
-}
-
-template <class T>
-void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                         T* grad_cell_in) {
-  auto* const run = !grad_cell     ? lstm_gates_backward_of<T, true, false>
-                    : !grad_hidden ? lstm_gates_backward_of<T, false, true>
-                                   : lstm_gates_backward_of<T, true, true>;
-  run(grad_hidden, grad_cell, gates, cell, cell_out, rows, size, grad_gates, grad_cell_in);
 }
 
 template <class T>

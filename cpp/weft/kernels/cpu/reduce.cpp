@@ -37,6 +37,19 @@ const Reducer<T>& reducer(Reduction kind) {
   }
 }
 
+// Calls body with a zero of the lane's type.
+template <class Body>
+void with_lane(const Array& array, Body body) {
+  switch (tensor::lane_of(array.dtype)) {
+    case Lane::f32:
+      return body(float{});
+    case Lane::f64:
+      return body(double{});
+    case Lane::i64:
+      return body(int64_t{});
+  }
+}
+
 // Dimensions as nested loops, outermost first.
 struct Loops {
   Dims sizes, strides;
@@ -282,81 +295,58 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
     copy(in, wide);
     return reduce(kind, wide, dims, out, options);
   }
-  switch (lane) {
-    case Lane::f32:
-      return reduce_lane<float>(kind, in, dims, out, options);
-    case Lane::f64:
-      return reduce_lane<double>(kind, in, dims, out, options);
-    case Lane::i64:
-      return reduce_lane<int64_t>(kind, in, dims, out, options);
-  }
+  with_lane(in, [&]<class T>(T) { reduce_lane<T>(kind, in, dims, out, options); });
 }
 
 // ---- positions of extremes -------------------------------------------------------------------
 
 namespace {
 
+// Where the extreme of a row is first.
 template <class T>
-auto comparable(T value) {
-  if constexpr (requires { tensor::to_float(value); }) {
-    return tensor::to_float(value);
-  } else {
-    return value;
+int64_t first_extreme(const T* row, int64_t size, const Reducer<T>& extreme) {
+  Total<T> best = extreme.identity;
+  for (int64_t i = 0; i < size; i += block_elements) {
+    Total<T> part;
+    extreme.blocks(row + i, 1, 0, std::min(block_elements, size - i), nullptr, &part);
+    best = extreme.combine(best, part);
+  }
+  const T value = static_cast<T>(best);
+  return std::find_if(row, row + size, [=](T x) { return x == value || x != x; }) - row;
+}
+
+// The same for columns that lie side by side.
+template <class T>
+void first_extremes(const T* in, int64_t size, int64_t columns, bool largest, int64_t* where) {
+  std::fill(where, where + columns, 0);
+  for (int64_t i = 1; i < size; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const T x = in[i * columns + j], best = in[where[j] * columns + j];
+      if ((largest ? x > best : x < best) || (x != x && best == best)) where[j] = i;
+    }
   }
 }
 
 template <class T>
 void find_extremes(const T* in, const tensor::Split& split, bool largest, T* values,
                    int64_t* indices) {
-  const auto wins = [&](T candidate, T best) {
-    const auto a = comparable(candidate), b = comparable(best);
-    return (largest ? a > b : a < b) || (a != a && b == b);
+  const Reducer<T>& extreme = reducer<T>(largest ? Reduction::largest : Reduction::smallest);
+  const int64_t inner = split.inner, stretch = split.size * inner;
+  auto find = [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = in + o * stretch;
+      int64_t* where = indices + o * inner;
+      if (inner == 1) {
+        *where = first_extreme(from, split.size, extreme);
+      } else {
+        first_extremes(from, split.size, inner, largest, where);
+      }
+      for (int64_t j = 0; values && j < inner; ++j) {
+        values[o * inner + j] = from[where[j] * inner + j];
+      }
+    }
   };
-  const int64_t inner = split.inner, size = split.size;
-  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / (size * inner)),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t o = begin; o < end; ++o) {
-                         const T* from = in + o * size * inner;
-                         int64_t* where = indices + o * inner;
-                         if (inner == 1) {
-                           if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-                             // The value by vectors, then its first place.
-                             const Reducer<T>& by_vectors =
-                                 reducer<T>(largest ? Reduction::largest : Reduction::smallest);
-                             double best = by_vectors.identity;
-                             for (int64_t i = 0; i < size; i += block_elements) {
-                               double part;
-                               by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i),
-                                                 nullptr, &part);
-                               best = by_vectors.combine(best, part);
-                             }
-                             const T value = static_cast<T>(best);
-                             int64_t i = 0;
-                             if (value != value) {
-                               while (from[i] == from[i]) ++i;
-                             } else {
-                               while (from[i] != value) ++i;
-                             }
-                             *where = i;
-                             continue;
-                           }
-                         }
-                         std::fill(where, where + inner, 0);
-                         for (int64_t i = 1; i < size; ++i) {
-                           const T* row = from + i * inner;
-                           for (int64_t j = 0; j < inner; ++j) {
-                             if (wins(row[j], from[where[j] * inner + j])) where[j] = i;
-                           }
-                         }
-                       }
-                       if (values == nullptr) return;
-                       for (int64_t o = begin; o < end; ++o) {
-                         for (int64_t j = 0; j < inner; ++j) {
-                           values[o * inner + j] =
-                               in[(o * size + indices[o * inner + j]) * inner + j];
-                         }
-                       }
-                     });
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch), find);
 }
 
 }  // namespace
@@ -365,13 +355,10 @@ void extreme_positions(const Array& in, int64_t dim, bool largest, const Array* 
                        const Array& indices) {
   if (indices.count() == 0) return;
   const tensor::Split split = tensor::split_at(in.sizes, dim);
-  tensor::dispatch(in.dtype, [&](auto* typed) {
-    using T = std::remove_pointer_t<decltype(typed)>;
-    const T* from = in.as<T>();
-    T* value_data = values ? values->as<T>() : nullptr;
-    int64_t* index_data = indices.as<int64_t>();
-    const base::BlockingRegion region(in.count() > chunk_elements);
-    find_extremes(from, split, largest, value_data, index_data);
+  const base::BlockingRegion region(in.count() > chunk_elements);
+  with_lane(in, [&]<class T>(T) {
+    find_extremes(in.as<T>(), split, largest, values ? values->as<T>() : nullptr,
+                  indices.as<int64_t>());
   });
 }
 
@@ -403,14 +390,7 @@ void scan(Scan kind, const Array& in, int64_t dim, const Array& out) {
   if (in.count() == 0) return;
   const tensor::Split split = tensor::split_at(in.sizes, dim);
   const base::BlockingRegion region(in.count() > chunk_elements);
-  switch (tensor::lane_of(in.dtype)) {
-    case Lane::f32:
-      return scan_lane(kind, in.as<float>(), out.as<float>(), split);
-    case Lane::f64:
-      return scan_lane(kind, in.as<double>(), out.as<double>(), split);
-    case Lane::i64:
-      return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), split);
-  }
+  with_lane(in, [&]<class T>(T) { scan_lane(kind, in.as<T>(), out.as<T>(), split); });
 }
 
 }  // namespace weft::kernels
