@@ -80,7 +80,10 @@ def _writer(function: Callable[..., Any], name: str, shown_as: str | None) -> Ca
             raise _core.DTypeError(
                 f"{name}(): result type {result.dtype} can't be cast to input's {input.dtype}."
             )
-        ops.copy_(input, result)
+        try:
+            ops.copy_(input, result)
+        except _core.GradientError as error:
+            raise _core.GradientError(str(error).replace("copy_", name, 1)) from None
         if shown_as is not None:
             show_as(input, shown_as)
         return input
