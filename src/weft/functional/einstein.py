@@ -177,8 +177,11 @@ def _product(
     def matrices(term: tuple[Tensor, _Labels], *groups: _Labels) -> Tensor:
         value, labels = term
         order = [label for group in groups for label in group]
-        turned = ops.permute(value, [labels.index(label) for label in order])
-        turned = ops.expand(turned, [sizes[label] for label in order])
+        turned, shape = _turned(value, labels, order), [sizes[label] for label in order]
+        if list(turned.shape) != shape:
+            turned = ops.expand(turned, shape)
+        if all(len(group) == 1 for group in groups):
+            return turned
         return turned.reshape([math.prod(sizes[label] for label in group) for group in groups])
 
     if batch:
@@ -188,4 +191,12 @@ def _product(
     else:
         product = ops.mm(matrices(left, rows, inner), matrices(right, inner, columns))
     result = batch + rows + columns
-    return product.reshape([sizes[label] for label in result]), result
+    shape = [sizes[label] for label in result]
+    return product if list(product.shape) == shape else product.reshape(shape), result
+
+
+def _turned(value: Tensor, labels: _Labels, order: _Labels) -> Tensor:
+    """Bring the dimensions into another order."""
+    if labels == order:
+        return value
+    return ops.permute(value, [labels.index(label) for label in order])
