@@ -23,20 +23,35 @@ from weft._tensor import Size as Size
 from weft._core import Tensor as Tensor
 from weft._core import UnsupportedError as UnsupportedError
 from weft.functional.arithmetic import add as add
+from weft.functional.linear_algebra import addbmm as addbmm
+from weft.functional.linear_algebra import addbmm as addbmm_
+from weft.functional.elementwise import addcdiv as addcdiv
+from weft.functional.elementwise import addcdiv as addcdiv_
+from weft.functional.linear_algebra import addmm as addmm
+from weft.functional.linear_algebra import addmm as addmm_
+from weft.functional.linear_algebra import addmv as addmv
+from weft.functional.linear_algebra import addmv as addmv_
+from weft.functional.linear_algebra import addr as addr
+from weft.functional.linear_algebra import addr as addr_
 from weft.functional.shaping import adjoint as adjoint
-from weft.functional.arithmetic import allclose as allclose
+from weft.functional.elementwise import allclose as allclose
 from weft.functional.reductions import aminmax as aminmax
 from weft.functional.creation import arange as arange
+from weft.functional.elementwise import atanh as arctanh
 from weft.functional.selection import argsort as argsort
 from weft.functional.selection import argwhere as argwhere
 from weft.functional.shaping import as_strided as as_strided
 from weft.functional.shaping import as_strided_scatter as as_strided_scatter
 from weft._tensor import as_tensor as as_tensor
 from weft._tensor import asarray as asarray
+from weft.functional.elementwise import atanh as atanh
+from weft.functional.elementwise import atanh as atanh_
 from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
+from weft.functional.linear_algebra import baddbmm as baddbmm
+from weft.functional.linear_algebra import baddbmm as baddbmm_
 from weft import batching as batching
 from weft.functional.linear_algebra import bilinear as bilinear
 from weft.functional.counting import bincount as bincount
@@ -48,14 +63,24 @@ from weft.functional.counting import bucketize as bucketize
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
+from weft.functional.activations import celu as celu
+from weft.functional.activations import celu as celu_
 from weft.functional.joining import chunk as chunk
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
+from weft.functional.convolution import conv1d as conv1d
+from weft.functional.convolution import conv2d as conv2d
+from weft.functional.convolution import conv_transpose1d as conv_transpose1d
+from weft.functional.convolution import conv_transpose2d as conv_transpose2d
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
+from weft.functional.reductions import count_nonzero as count_nonzero
 from weft.functional.linear_algebra import cross as cross
+from weft.functional.losses import cross_entropy as cross_entropy
 from weft.functional.reductions import cummax as cummax
 from weft.functional.reductions import cummin as cummin
 from weft._core import default_generator as default_generator
+from weft.functional.elementwise import deg2rad as deg2rad
+from weft.functional.elementwise import deg2rad as deg2rad_
 from weft._tensor import device as device
 from weft.functional.shaping import diag as diag
 from weft.functional.shaping import diag_embed as diag_embed
@@ -68,11 +93,13 @@ from weft.functional.arithmetic import div as divide
 from weft.functional.joining import dsplit as dsplit
 from weft.functional.joining import dstack as dstack
 from weft._core import dtype as dtype
-from weft.functional.linear_algebra import einsum as einsum
+from weft.functional.einstein import einsum as einsum
 from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
+from weft.functional.elementwise import exp2 as exp2
+from weft.functional.elementwise import exp2 as exp2_
 from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
@@ -80,22 +107,39 @@ from weft.functional.shaping import flatten as flatten
 from weft.functional.shaping import fliplr as fliplr
 from weft.functional.shaping import flipud as flipud
 from weft.functional.arithmetic import float_power as float_power
+from weft.functional.elementwise import fmax as fmax
+from weft.functional.elementwise import fmin as fmin
+from weft.functional.elementwise import frac as frac
+from weft.functional.elementwise import frac as frac_
 from weft._tensor import from_dlpack as from_dlpack
 from weft._tensor import from_numpy as from_numpy
 from weft.functional.creation import full as full
 from weft.functional.creation import full_like as full_like
 from weft import functional as functional
+from weft.functional.linear_algebra import outer as ger
 from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
 from weft.functional.arithmetic import glu as glu
+from weft.functional.normalization import group_norm as group_norm
+from weft.functional.activations import hardshrink as hardshrink
+from weft.functional.activations import hardshrink as hardshrink_
+from weft.functional.activations import hardsigmoid as hardsigmoid
+from weft.functional.activations import hardsigmoid as hardsigmoid_
+from weft.functional.activations import hardswish as hardswish
+from weft.functional.activations import hardswish as hardswish_
+from weft.functional.elementwise import heaviside as heaviside
+from weft.functional.elementwise import heaviside as heaviside_
 from weft.functional.counting import histc as histc
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
 from weft.functional.selection import index_add as index_add
+from weft.functional.selection import index_add as index_add_
 from weft.functional.selection import index_copy as index_copy
+from weft.functional.selection import index_copy as index_copy_
 from weft.functional.selection import index_fill as index_fill
+from weft.functional.selection import index_fill as index_fill_
 from weft.functional.selection import index_put as index_put
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
@@ -106,28 +150,48 @@ from weft._core import is_grad_enabled as is_grad_enabled
 from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.functional.facts import is_nonzero as is_nonzero
 from weft.functional.facts import is_tensor as is_tensor
+from weft.functional.elementwise import isclose as isclose
 from weft.functional.counting import isin as isin
+from weft.functional.elementwise import isneginf as isneginf
+from weft.functional.elementwise import isposinf as isposinf
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
 from weft.batching.scope import lazy as lazy
+from weft.functional.elementwise import lcm as lcm
+from weft.functional.elementwise import lcm as lcm_
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
+from weft.functional.elementwise import logaddexp as logaddexp
+from weft.functional.elementwise import logaddexp2 as logaddexp2
+from weft.functional.reductions import logcumsumexp as logcumsumexp
+from weft.functional.elementwise import logical_xor as logical_xor
+from weft.functional.elementwise import logical_xor as logical_xor_
+from weft.functional.elementwise import logit as logit
+from weft.functional.elementwise import logit as logit_
 from weft.functional.creation import logspace as logspace
+from weft.functional.reductions import logsumexp as logsumexp
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
 from weft.functional.selection import masked_scatter as masked_scatter
+from weft.functional.selection import masked_scatter as masked_scatter_
 from weft.functional.selection import masked_select as masked_select
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.functional.joining import meshgrid as meshgrid
 from weft.functional.reductions import min as min
+from weft.functional.activations import mish as mish
+from weft.functional.activations import mish as mish_
 from weft.functional.reductions import mode as mode
 from weft.functional.shaping import movedim as moveaxis
 from weft.functional.shaping import movedim as movedim
 from weft.functional.selection import msort as msort
+from weft.functional.elementwise import nan_to_num as nan_to_num
+from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.reductions import nansum as nansum
 from weft.functional.shaping import narrow as narrow
+from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.functional.selection import nonzero as nonzero
@@ -138,13 +202,17 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.linear_algebra import outer as outer
 from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
+from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
 from weft import pytree as pytree
 from weft.functional.reductions import quantile as quantile
+from weft.functional.elementwise import rad2deg as rad2deg
+from weft.functional.elementwise import rad2deg as rad2deg_
 from weft.functional.creation import rand as rand
 from weft.functional.creation import rand_like as rand_like
 from weft.functional.creation import randint as randint
@@ -154,27 +222,44 @@ from weft.functional.creation import randn_like as randn_like
 from weft import random as random
 from weft.functional.creation import randperm as randperm
 from weft.functional.shaping import ravel as ravel
+from weft.functional.activations import relu6 as relu6
+from weft.functional.activations import relu6 as relu6_
 from weft.functional.shaping import repeat as repeat
 from weft.functional.selection import repeat_interleave as repeat_interleave
 from weft.functional.facts import result_type as result_type
 from weft.functional import return_types as return_types
+from weft.functional.normalization import rms_norm as rms_norm
 from weft.functional.shaping import roll as roll
 from weft.functional.shaping import rot90 as rot90
+from weft.functional.elementwise import round as round
+from weft.functional.elementwise import round as round_
 from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
 from weft.functional.selection import scatter_add as scatter_add
 from weft.functional.selection import scatter_reduce as scatter_reduce
+from weft.functional.selection import scatter_reduce as scatter_reduce_
 from weft.functional.counting import searchsorted as searchsorted
 from weft.random import seed as seed
 from weft.functional.shaping import select_scatter as select_scatter
+from weft.functional.activations import selu as selu
+from weft.functional.activations import selu as selu_
 from weft._core import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft._core import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
+from weft.functional.elementwise import sgn as sgn
+from weft.functional.elementwise import sgn as sgn_
+from weft.functional.elementwise import signbit as signbit
+from weft.functional.elementwise import sinc as sinc
+from weft.functional.elementwise import sinc as sinc_
 from weft.functional.shaping import slice_scatter as slice_scatter
+from weft.functional.activations import softshrink as softshrink
+from weft.functional.activations import softshrink as softshrink_
+from weft.functional.activations import softsign as softsign
+from weft.functional.activations import softsign as softsign_
 from weft.functional.selection import sort as sort
 from weft.functional.joining import split as split
 from weft.functional.reductions import std as std
@@ -183,15 +268,23 @@ from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
 from weft.functional.selection import take as take
 from weft.functional.selection import take_along_dim as take_along_dim
+from weft.functional.elementwise import tan as tan
+from weft.functional.elementwise import tan as tan_
+from weft.functional.activations import tanhshrink as tanhshrink
+from weft.functional.activations import tanhshrink as tanhshrink_
 from weft._tensor import tensor as tensor
 from weft.functional.joining import tensor_split as tensor_split
 from weft.functional.linear_algebra import tensordot as tensordot
+from weft.functional.activations import threshold as threshold
+from weft.functional.activations import threshold as threshold_
 from weft.functional.shaping import tile as tile
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
 from weft.functional.shaping import tril as tril
+from weft.functional.shaping import tril as tril_
 from weft.functional.shaping import tril_indices as tril_indices
 from weft.functional.shaping import triu as triu
+from weft.functional.shaping import triu as triu_
 from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
 from weft.functional.shaping import unflatten as unflatten
@@ -202,6 +295,7 @@ from weft import utils as utils
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
+from weft.functional.reductions import vector_norm as vector_norm
 from weft.functional.joining import vsplit as vsplit
 from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
@@ -287,7 +381,6 @@ __all__ = [
     "autograd",
     "baddbmm",
     "baddbmm_",
-    "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
     "batching",
@@ -345,13 +438,9 @@ __all__ = [
     "contiguous",
     "contiguous_",
     "conv1d",
-    "conv1d_",
     "conv2d",
-    "conv2d_",
     "conv_transpose1d",
-    "conv_transpose1d_",
     "conv_transpose2d",
-    "conv_transpose2d_",
     "convolution",
     "convolution_",
     "convolution_transpose",
@@ -368,10 +457,8 @@ __all__ = [
     "cosh_",
     "cosine_similarity",
     "count_nonzero",
-    "count_nonzero_",
     "cross",
     "cross_entropy",
-    "cross_entropy_",
     "cross_entropy_backward",
     "cross_entropy_classes",
     "cummax",
@@ -451,9 +538,7 @@ __all__ = [
     "floor_divide",
     "floor_divide_",
     "fmax",
-    "fmax_",
     "fmin",
-    "fmin_",
     "fmod",
     "fmod_",
     "frac",
@@ -487,7 +572,6 @@ __all__ = [
     "greater",
     "greater_equal",
     "group_norm",
-    "group_norm_",
     "gru_gates",
     "gru_gates_backward",
     "gt",
@@ -506,17 +590,18 @@ __all__ = [
     "histc",
     "hsplit",
     "hstack",
-    "huber_elements",
-    "huber_elements_",
     "hypot",
     "hypot_",
     "iinfo",
     "index",
     "index_",
     "index_add",
+    "index_add_",
     "index_backward",
     "index_copy",
+    "index_copy_",
     "index_fill",
+    "index_fill_",
     "index_put",
     "index_put_",
     "index_select",
@@ -536,9 +621,6 @@ __all__ = [
     "is_nonzero",
     "is_tensor",
     "isclose",
-    "isclose_",
-    "isclose_number",
-    "isclose_number_",
     "isfinite",
     "isfinite_",
     "isin",
@@ -547,9 +629,7 @@ __all__ = [
     "isnan",
     "isnan_",
     "isneginf",
-    "isneginf_",
     "isposinf",
-    "isposinf_",
     "isreal",
     "kron",
     "kthvalue",
@@ -572,8 +652,6 @@ __all__ = [
     "linalg",
     "linear",
     "linear_",
-    "linear_recurrence",
-    "linear_recurrence_",
     "linspace",
     "log",
     "log10",
@@ -583,17 +661,12 @@ __all__ = [
     "log2",
     "log2_",
     "log_",
-    "log_odds",
-    "log_odds_",
     "log_softmax",
     "log_softmax_",
     "log_softmax_backward",
     "logaddexp",
     "logaddexp2",
-    "logaddexp2_",
-    "logaddexp_",
     "logcumsumexp",
-    "logcumsumexp_",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -608,7 +681,6 @@ __all__ = [
     "logsigmoid_",
     "logspace",
     "logsumexp",
-    "logsumexp_",
     "long",
     "lstm_gates",
     "lstm_gates_backward",
@@ -619,12 +691,11 @@ __all__ = [
     "masked_fill",
     "masked_fill_",
     "masked_scatter",
+    "masked_scatter_",
     "masked_select",
     "matmul",
     "matmul_",
     "max",
-    "max_all",
-    "max_all_",
     "max_dim",
     "maximum",
     "maximum_",
@@ -633,8 +704,6 @@ __all__ = [
     "median",
     "meshgrid",
     "min",
-    "min_all",
-    "min_all_",
     "min_dim",
     "minimum",
     "minimum_",
@@ -657,7 +726,6 @@ __all__ = [
     "nan_to_num_",
     "nanmean",
     "nansum",
-    "nansum_",
     "narrow",
     "ne",
     "ne_",
@@ -665,14 +733,11 @@ __all__ = [
     "neg_",
     "negative",
     "nll_loss",
-    "nll_loss_",
     "nn",
     "no_grad",
     "nonzero",
     "norm",
     "normal",
-    "normalize_channels",
-    "normalize_channels_",
     "not_equal",
     "numel",
     "one_hot",
@@ -680,7 +745,6 @@ __all__ = [
     "ones_like",
     "optim",
     "outer",
-    "outer_",
     "outer_sum",
     "outer_sum_",
     "pad",
@@ -691,8 +755,6 @@ __all__ = [
     "positive",
     "pow",
     "pow_",
-    "prelu_elements",
-    "prelu_elements_",
     "prod",
     "prod_",
     "promote_types",
@@ -719,8 +781,6 @@ __all__ = [
     "remainder_",
     "repeat",
     "repeat_interleave",
-    "replace_nonfinite",
-    "replace_nonfinite_",
     "reshape",
     "reshape_",
     "restride",
@@ -728,13 +788,10 @@ __all__ = [
     "result_type",
     "return_types",
     "rms_norm",
-    "rms_norm_",
     "roll",
     "rot90",
     "round",
     "round_",
-    "round_to_integer",
-    "round_to_integer_",
     "row_stack",
     "rsqrt",
     "rsqrt_",
@@ -747,6 +804,7 @@ __all__ = [
     "scatter_combine",
     "scatter_combine_",
     "scatter_reduce",
+    "scatter_reduce_",
     "searchsorted",
     "seed",
     "select",
@@ -767,7 +825,6 @@ __all__ = [
     "sign",
     "sign_",
     "signbit",
-    "signbit_",
     "silu",
     "silu_",
     "sin",
@@ -778,8 +835,6 @@ __all__ = [
     "sinh_",
     "slice",
     "slice_scatter",
-    "smooth_l1_elements",
-    "smooth_l1_elements_",
     "softmax",
     "softmax_",
     "softmax_backward",
@@ -799,7 +854,6 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
-    "std_",
     "std_mean",
     "strided_view",
     "sub",
@@ -829,8 +883,10 @@ __all__ = [
     "trace",
     "transpose",
     "tril",
+    "tril_",
     "tril_indices",
     "triu",
+    "triu_",
     "triu_indices",
     "true_divide",
     "trunc",
@@ -850,7 +906,6 @@ __all__ = [
     "var_mean",
     "vdot",
     "vector_norm",
-    "vector_norm_",
     "view",
     "vsplit",
     "vstack",
@@ -898,40 +953,6 @@ def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
 def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of add over input and return it."""
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * the sum of the products in a batch."""
-def addbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addbmm over input and return it."""
-def addcdiv(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Computes input + value * tensor1 / tensor2."""
-def addcdiv_(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addcdiv over input and return it."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -948,60 +969,6 @@ def addcmul_(
     value: Tensor | _Number = 1,
 ) -> Tensor:
     """Write the result of addcmul over input and return it."""
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat1 @ mat2)."""
-def addmm_(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmm over input and return it."""
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat @ vec)."""
-def addmv_(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmv over input and return it."""
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * outer(vec1, vec2)."""
-def addr_(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addr over input and return it."""
 def alias(input: Tensor) -> Tensor:
     """Returns a view of the whole tensor."""
 def all(
@@ -1070,8 +1037,6 @@ def arctan(input: Tensor) -> Tensor:
     """Returns the angle whose tangent each element is."""
 def arctan2(input: Tensor, other: Tensor) -> Tensor:
     """Returns the angle of the point (other, input), from -pi to pi."""
-def arctanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Returns the first position of the largest element, in the flattened tensor or along `dim`.
     """
@@ -1098,37 +1063,6 @@ def atan2_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of atan2 over input and return it."""
 def atan_(input: Tensor) -> Tensor:
     """Write the result of atan over input and return it."""
-def atanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
-def atanh_(input: Tensor) -> Tensor:
-    """Write the result of atanh over input and return it."""
-def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * bmm(batch1, batch2)."""
-def baddbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of baddbmm over input and return it."""
-def batch_norm_train(
-    input: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalises channels of (N, C, ...) by their own statistics, and returns those too: the mean
-    and the variance without correction.
-    """
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
@@ -1198,10 +1132,6 @@ def ceil(input: Tensor) -> Tensor:
     """Rounds each element up."""
 def ceil_(input: Tensor) -> Tensor:
     """Write the result of ceil over input and return it."""
-def celu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones."""
-def celu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of celu over input and return it."""
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,
@@ -1256,90 +1186,6 @@ def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:
     """Write the result of contiguous over input and return it."""
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
-def conv1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv1d over input and return it."""
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width)."""
-def conv2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv2d over input and return it."""
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel)."""
-def conv_transpose1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose1d over input and return it."""
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width)."""
-def conv_transpose2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose2d over input and return it."""
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -1426,54 +1272,23 @@ def cosh(input: Tensor) -> Tensor:
     """Returns the hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """Write the result of cosh over input and return it."""
-def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Counts the elements that are not zero, over all dimensions or those in `dim`."""
-def count_nonzero_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Write the result of count_nonzero over input and return it."""
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Returns the cross-entropy of scores (N, C, ...) with classes (N, ...), or with probabilities
-    like the scores.
-
-    Rows of class `ignore_index` do not count; `label_smoothing` is the share of the target that
-    is spread over all classes.
-    """
-def cross_entropy_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Write the result of cross_entropy over input and return it."""
 def cross_entropy_backward(
     grad: Tensor,
     input: Tensor,
     target: Tensor,
-    total_weight: Tensor,
-    weight: Tensor | None = None,
+    rows: Tensor,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> Tensor:
     """Returns the gradient of the scores of cross_entropy_classes."""
 def cross_entropy_classes(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and the sum of the
-    classes' weights.
+    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and how many rows
+    count: those of class `ignore_index` do not.
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running products along a dimension."""
@@ -1483,10 +1298,6 @@ def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running sums along a dimension."""
 def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of cumsum over input and return it."""
-def deg2rad(input: Tensor) -> Tensor:
-    """Converts degrees to radians."""
-def deg2rad_(input: Tensor) -> Tensor:
-    """Write the result of deg2rad over input and return it."""
 def digamma(input: Tensor) -> Tensor:
     """Returns the derivative of lgamma."""
 def digamma_(input: Tensor) -> Tensor:
@@ -1525,9 +1336,21 @@ def dropout_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of dropout over input and return it."""
-def elu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x) - 1) for negative elements and keeps positive ones."""
-def elu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+def elu(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
+    """Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones;
+    scale multiplies both.
+    """
+def elu_(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
     """Write the result of elu over input and return it."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor:
     """Looks up rows of a matrix.
@@ -1552,10 +1375,6 @@ def erfinv_(input: Tensor) -> Tensor:
     """Write the result of erfinv over input and return it."""
 def exp(input: Tensor) -> Tensor:
     """Raises e to the power of each element."""
-def exp2(input: Tensor) -> Tensor:
-    """Raises 2 to the power of each element."""
-def exp2_(input: Tensor) -> Tensor:
-    """Write the result of exp2 over input and return it."""
 def exp_(input: Tensor) -> Tensor:
     """Write the result of exp over input and return it."""
 @overload
@@ -1603,22 +1422,10 @@ def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """
 def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of floor_divide over input and return it."""
-def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the larger of two elements; a number wins over a NaN."""
-def fmax_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmax over input and return it."""
-def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the smaller of two elements; a number wins over a NaN."""
-def fmin_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmin over input and return it."""
 def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes C's remainder, which has the sign of input."""
 def fmod_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of fmod over input and return it."""
-def frac(input: Tensor) -> Tensor:
-    """Returns what trunc takes away."""
-def frac_(input: Tensor) -> Tensor:
-    """Write the result of frac over input and return it."""
 def gather(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j]."""
 def gather_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
@@ -1663,30 +1470,10 @@ def gelu_tanh(input: Tensor) -> Tensor:
     """Computes gelu's approximation by tanh."""
 def gelu_tanh_(input: Tensor) -> Tensor:
     """Write the result of gelu_tanh over input and return it."""
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
 def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than or equal to other."""
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Brings each group of channels of (N, C, ...) to mean 0 and variance 1, then multiplies by
-    `weight` and adds `bias`, one for each channel.
-    """
-def group_norm_(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of group_norm over input and return it."""
 def gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
     """Applies the gates of a GRU: reset, update and new, each before its activation, from the
     input and from the hidden state (..., 3 * size).
@@ -1702,18 +1489,6 @@ def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of gt over input and return it."""
-def hardshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Replaces elements between -lambd and lambd by 0."""
-def hardshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of hardshrink over input and return it."""
-def hardsigmoid(input: Tensor) -> Tensor:
-    """Limits x / 6 + 1 / 2 to the range from 0 to 1."""
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """Write the result of hardsigmoid over input and return it."""
-def hardswish(input: Tensor) -> Tensor:
-    """Computes x * hardsigmoid(x)."""
-def hardswish_(input: Tensor) -> Tensor:
-    """Write the result of hardswish over input and return it."""
 def hardtanh(
     input: Tensor,
     min_val: Tensor | _Number = -1.0,
@@ -1729,14 +1504,6 @@ def hardtanh_(
     max_val: Tensor | _Number = 1.0,
 ) -> Tensor:
     """Write the result of hardtanh over input and return it."""
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """Returns 0 for negative elements, 1 for positive ones, and values where input is 0."""
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """Write the result of heaviside over input and return it."""
-def huber_elements(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes Huber's distance of two elements: squared below delta, linear above."""
-def huber_elements_(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of huber_elements over input and return it."""
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Returns the length of the vector (input, other)."""
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
@@ -1767,36 +1534,6 @@ def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks slices of a dimension by their indices."""
 def index_select_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Write the result of index_select over input and return it."""
-def isclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Tells where abs(input - other) <= atol + rtol * abs(other)."""
-def isclose_(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Write the result of isclose over input and return it."""
-def isclose_number(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Tells where two elements are equal or finite and near each other."""
-def isclose_number_(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Write the result of isclose_number over input and return it."""
 def isfinite(input: Tensor) -> Tensor:
     """Tells which elements are neither infinite nor NaN."""
 def isfinite_(input: Tensor) -> Tensor:
@@ -1809,14 +1546,6 @@ def isnan(input: Tensor) -> Tensor:
     """Tells which elements are NaN."""
 def isnan_(input: Tensor) -> Tensor:
     """Write the result of isnan over input and return it."""
-def isneginf(input: Tensor) -> Tensor:
-    """Tells which elements are negative infinity."""
-def isneginf_(input: Tensor) -> Tensor:
-    """Write the result of isneginf over input and return it."""
-def isposinf(input: Tensor) -> Tensor:
-    """Tells which elements are positive infinity."""
-def isposinf_(input: Tensor) -> Tensor:
-    """Write the result of isposinf over input and return it."""
 def layer_norm(
     input: Tensor,
     normalized_shape: _int | Sequence[_int],
@@ -1846,10 +1575,6 @@ def layer_norm_backward(
     """Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not
     set are empty.
     """
-def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the least common multiple of two integers."""
-def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of lcm over input and return it."""
 def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is less than or equal to other."""
 def le_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1877,12 +1602,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
 def linear_(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Write the result of linear over input and return it."""
-def linear_recurrence(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor
-    does not matter.
-    """
-def linear_recurrence_(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Write the result of linear_recurrence over input and return it."""
 def log(input: Tensor) -> Tensor:
     """Returns the natural logarithm of each element."""
 def log10(input: Tensor) -> Tensor:
@@ -1899,28 +1618,12 @@ def log2_(input: Tensor) -> Tensor:
     """Write the result of log2 over input and return it."""
 def log_(input: Tensor) -> Tensor:
     """Write the result of log over input and return it."""
-def log_odds(input: Tensor) -> Tensor:
-    """Computes log(x / (1 - x)): logit without limits."""
-def log_odds_(input: Tensor) -> Tensor:
-    """Write the result of log_odds over input and return it."""
 def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the logarithm of `softmax`, without overflow."""
 def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of log_softmax over input and return it."""
 def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
     """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
-def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log(exp(input) + exp(other)) without overflow."""
-def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log2(2^input + 2^other) without overflow."""
-def logaddexp2_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp2 over input and return it."""
-def logaddexp_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp over input and return it."""
-def logcumsumexp(input: Tensor, dim: _int) -> Tensor:
-    """Returns the logarithms of the running sums of exponentials along a dimension."""
-def logcumsumexp_(input: Tensor, dim: _int) -> Tensor:
-    """Write the result of logcumsumexp over input and return it."""
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Tells where both elements are nonzero."""
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
@@ -1933,24 +1636,10 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Tells where an element of the two is nonzero."""
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of logical_or over input and return it."""
-def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Tells where exactly one of two elements is nonzero."""
-def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logical_xor over input and return it."""
-def logit(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Computes log(x / (1 - x)), the inverse of sigmoid; with eps, x is first limited to [eps, 1 -
-    eps].
-    """
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Write the result of logit over input and return it."""
 def logsigmoid(input: Tensor) -> Tensor:
     """Computes log(sigmoid(x)) without underflow."""
 def logsigmoid_(input: Tensor) -> Tensor:
     """Write the result of logsigmoid over input and return it."""
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Returns the logarithm of the sum of exponentials, without overflow."""
-def logsumexp_(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Write the result of logsumexp over input and return it."""
 def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output
     gates before their activation.
@@ -1979,10 +1668,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
-def max_all(input: Tensor) -> Tensor:
-    """Returns the largest element of a tensor."""
-def max_all_(input: Tensor) -> Tensor:
-    """Write the result of max_all over input and return it."""
 def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the largest elements along a dimension and their first positions.
 
@@ -2014,10 +1699,6 @@ def mean_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of mean over input and return it."""
-def min_all(input: Tensor) -> Tensor:
-    """Returns the smallest element of a tensor."""
-def min_all_(input: Tensor) -> Tensor:
-    """Write the result of min_all over input and return it."""
 def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the smallest elements along a dimension and their first positions.
 
@@ -2030,10 +1711,6 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     """
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of minimum over input and return it."""
-def mish(input: Tensor) -> Tensor:
-    """Computes x * tanh(softplus(x))."""
-def mish_(input: Tensor) -> Tensor:
-    """Write the result of mish over input and return it."""
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies two matrices."""
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
@@ -2064,37 +1741,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Multiplies a matrix with a vector."""
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """Write the result of mv over input and return it."""
-def nan_to_num(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Replaces NaN (by 0) and the infinities (by the largest finite numbers) or by given ones.
-    """
-def nan_to_num_(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Write the result of nan_to_num over input and return it."""
-def nansum(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Adds up elements like `sum`, counting NaNs as zero."""
-def nansum_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of nansum over input and return it."""
 def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
 def ne_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2105,51 +1751,8 @@ def neg_(input: Tensor) -> Tensor:
     """Write the result of neg over input and return it."""
 def negative(input: Tensor) -> Tensor:
     """Turns the sign of each element."""
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Returns the negative of the log-probabilities (N, C, ...) at classes (N, ...).
-
-    Rows of class `ignore_index` do not count.
-    """
-def nll_loss_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Write the result of nll_loss over input and return it."""
-def normalize_channels(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Returns (input - mean) / sqrt(var + eps) * weight + bias for channels of (N, C, ...): batch
-    normalisation by given statistics.
-    """
-def normalize_channels_(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of normalize_channels over input and return it."""
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
-def outer_(input: Tensor, vec2: Tensor) -> Tensor:
-    """Write the result of outer over input and return it."""
 def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all
     dimensions but the last are taken as one.
@@ -2170,33 +1773,14 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Raises input to the power of exponent."""
 def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Write the result of pow over input and return it."""
-def prelu_elements(input: Tensor, weight: Tensor) -> Tensor:
-    """Multiplies negative elements by weight, which broadcasts."""
-def prelu_elements_(input: Tensor, weight: Tensor) -> Tensor:
-    """Write the result of prelu_elements over input and return it."""
-def prod(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Multiplies elements, over all dimensions or those in `dim`.
-
-    Products of integers and bools are int64.
-    """
 def prod_(
     input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
+    dim: _int,
     keepdim: _bool = False,
     *,
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of prod over input and return it."""
-def rad2deg(input: Tensor) -> Tensor:
-    """Converts radians to degrees."""
-def rad2deg_(input: Tensor) -> Tensor:
-    """Write the result of rad2deg over input and return it."""
 def reciprocal(input: Tensor) -> Tensor:
     """Returns 1 / input."""
 def reciprocal_(input: Tensor) -> Tensor:
@@ -2206,30 +1790,12 @@ def relu(input: Tensor) -> Tensor:
 
     The gradient at 0 is 0.
     """
-def relu6(input: Tensor) -> Tensor:
-    """Limits elements to the range from 0 to 6."""
-def relu6_(input: Tensor) -> Tensor:
-    """Write the result of relu6 over input and return it."""
 def relu_(input: Tensor) -> Tensor:
     """Write the result of relu over input and return it."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes Python's modulus: the remainder has the sign of other."""
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of remainder over input and return it."""
-def replace_nonfinite(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Replaces NaN and the infinities by given numbers."""
-def replace_nonfinite_(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Write the result of replace_nonfinite over input and return it."""
 @overload
 def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
     """Returns a tensor with the same elements and other sizes: a view where strides allow it, a
@@ -2268,30 +1834,6 @@ def restride_(
     offset: _int,
 ) -> Tensor:
     """Write the result of restride over input and return it."""
-def rms_norm(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then
-    multiplies by `weight`.
-    """
-def rms_norm_(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Write the result of rms_norm over input and return it."""
-def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Rounds each element to a number of decimals, halves to the even neighbour."""
-def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Write the result of round over input and return it."""
-def round_to_integer(input: Tensor) -> Tensor:
-    """Rounds each element to the nearest integer, halves to the even one."""
-def round_to_integer_(input: Tensor) -> Tensor:
-    """Write the result of round_to_integer over input and return it."""
 def rsqrt(input: Tensor) -> Tensor:
     """Returns 1 over the square root of each element."""
 def rsqrt_(input: Tensor) -> Tensor:
@@ -2320,14 +1862,6 @@ def scatter_combine_(
     """Write the result of scatter_combine over input and return it."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """Returns a view at one index of a dimension, which disappears."""
-def selu(input: Tensor) -> Tensor:
-    """Computes elu with the constants that keep mean 0 and variance 1."""
-def selu_(input: Tensor) -> Tensor:
-    """Write the result of selu over input and return it."""
-def sgn(input: Tensor) -> Tensor:
-    """Returns -1, 0 or 1 by the sign of each element."""
-def sgn_(input: Tensor) -> Tensor:
-    """Write the result of sgn over input and return it."""
 def sigmoid(input: Tensor) -> Tensor:
     """Computes 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
@@ -2338,10 +1872,6 @@ def sign(input: Tensor) -> Tensor:
     """Returns -1, 0 or 1 by the sign of each element."""
 def sign_(input: Tensor) -> Tensor:
     """Write the result of sign over input and return it."""
-def signbit(input: Tensor) -> Tensor:
-    """Tells which elements have a negative sign, -0.0 included."""
-def signbit_(input: Tensor) -> Tensor:
-    """Write the result of signbit over input and return it."""
 def silu(input: Tensor) -> Tensor:
     """Computes x * sigmoid(x)."""
 def silu_(input: Tensor) -> Tensor:
@@ -2350,10 +1880,6 @@ def sin(input: Tensor) -> Tensor:
     """Returns the sine of each element."""
 def sin_(input: Tensor) -> Tensor:
     """Write the result of sin over input and return it."""
-def sinc(input: Tensor) -> Tensor:
-    """Computes sin(pi x) / (pi x), which is 1 at 0."""
-def sinc_(input: Tensor) -> Tensor:
-    """Write the result of sinc over input and return it."""
 def sinh(input: Tensor) -> Tensor:
     """Returns the hyperbolic sine of each element."""
 def sinh_(input: Tensor) -> Tensor:
@@ -2369,10 +1895,6 @@ def slice(
 
     Negative bounds count from the end; bounds outside are clamped.
     """
-def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
-def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of smooth_l1_elements over input and return it."""
 def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the exponentials along a dimension, divided by their sum."""
 def softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
@@ -2391,14 +1913,6 @@ def softplus_(
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
     """Write the result of softplus over input and return it."""
-def softshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Moves elements toward 0 by lambd, at most to 0."""
-def softshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of softshrink over input and return it."""
-def softsign(input: Tensor) -> Tensor:
-    """Computes x / (1 + |x|)."""
-def softsign_(input: Tensor) -> Tensor:
-    """Write the result of softsign over input and return it."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _int | Sequence[_int],
@@ -2417,14 +1931,6 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Removes dimensions of size 1: all of them, or those in dim (others in dim stay)."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors of one shape along a new dimension."""
-def std_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    *,
-    correction: Tensor | _Number = 1,
-    keepdim: _bool = False,
-) -> Tensor:
-    """Write the result of std over input and return it."""
 def strided_view(
     input: Tensor,
     size: _int | Sequence[_int],
@@ -2464,24 +1970,12 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
 def t(input: Tensor) -> Tensor:
     """Transposes a matrix; tensors of fewer dimensions stay as they are."""
-def tan(input: Tensor) -> Tensor:
-    """Returns the tangent of each element."""
-def tan_(input: Tensor) -> Tensor:
-    """Write the result of tan over input and return it."""
 def tanh(input: Tensor) -> Tensor:
     """Returns the hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """Write the result of tanh over input and return it."""
 def tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
     """Returns the gradient of tanh's input: one pass instead of three."""
-def tanhshrink(input: Tensor) -> Tensor:
-    """Computes x - tanh(x)."""
-def tanhshrink_(input: Tensor) -> Tensor:
-    """Write the result of tanhshrink over input and return it."""
-def threshold(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Replaces elements that do not exceed threshold by value."""
-def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Write the result of threshold over input and return it."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
 def trunc(input: Tensor) -> Tensor:
@@ -2516,26 +2010,6 @@ def var_(
     keepdim: _bool = False,
 ) -> Tensor:
     """Write the result of var over input and return it."""
-def vector_norm(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the norm of order `ord` of the elements as one vector, over all dimensions or those
-    in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.
-    """
-def vector_norm_(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of vector_norm over input and return it."""
 @overload
 def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """Returns a view with other sizes.

@@ -1,6 +1,6 @@
 #include "weft/ops/batching.h"
 
-#include "ops.h"
+#include "weft/ops/lanes.h"
 
 namespace weft::ops {
 
@@ -208,17 +208,19 @@ Values batch_strided_view(const Batched& b) {
   return {strided_view(all, size, stride, array.offset + offset, array.strides, array.offset)};
 }
 
-// One example's classes: the mean over one target.
+// All rows of scores of all examples at once; then each example's own sum or mean.
 Values batch_cross_entropy(const Batched& b) {
-  if (b.was_given(2) || b.sizes(1) != Dims{1}) return {};
-  const Value scores = squeeze(b.with_rows(0), Dims{1}), target = squeeze(b.with_rows(1), Dims{1});
-  const int64_t ignored = b.integer("ignore_index");
+  const int64_t count = b.sizes(1)[0], ignored = b.integer("ignore_index");
+  const Value scores = reshape(b.with_rows(0), {b.rows() * count, b.sizes(0)[1]});
+  const Value target = reshape(b.with_rows(1), {b.rows() * count});
+  Value losses = cross_entropy_classes(scores, target, ignored, "none")[0];
+  losses = view(losses, {b.rows(), count});
+  const Value counted = cast(ne(target, Value(ignored)), lane_dtype(losses.dtype()));
+  const Value rows = sum(view(counted, {b.rows(), count}), Dims{1});
   const std::string& reduction = b.string("reduction");
-  const Value losses = cross_entropy_classes(scores, target, Value(), ignored, "none",
-                                             b.real("label_smoothing"))[0];
-  const Value weights = cast(ne(target, Value(ignored)), losses.dtype());
-  if (reduction == "none") return {unsqueeze(losses, 1), weights};
-  return {reduction == "sum" ? losses : losses / weights, weights};
+  if (reduction == "none") return {losses, rows};
+  const Value total = sum(losses, Dims{1});
+  return {reduction == "sum" ? total : cast(total / rows, losses.dtype()), rows};
 }
 
 // Images one by one: N is 1.
@@ -254,19 +256,10 @@ const RuleOf rules[] = {
     {"mean", rows_along},
     {"prod", rows_along},
     {"var", rows_along},
-    {"std", rows_along},
-    {"var_mean", rows_along},
-    {"vector_norm", rows_along},
-    {"logsumexp", rows_along},
-    {"count_nonzero", rows_along},
-    {"nansum", rows_along},
     {"softmax", rows_along},
     {"log_softmax", rows_along},
     {"cumsum", rows_along},
     {"cumprod", rows_along},
-    {"cummax", rows_along},
-    {"cummin", rows_along},
-    {"logcumsumexp", rows_along},
     {"max_dim", rows_along},
     {"min_dim", rows_along},
     {"sort", rows_along},

@@ -7,7 +7,8 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft.functional.checks import called, wrap_dim
+from weft.functional.checks import wrap_dim
+from weft.functional.composite import composite
 from weft.functional.creation import arange
 from weft.functional.shaping import movedim
 
@@ -51,6 +52,7 @@ def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
     return results if len(results) > 1 else values
 
 
+@composite()
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -69,10 +71,11 @@ def unique(
     """
     del sorted
     if dim is not None:
-        dim = wrap_dim("unique", dim, input.ndim)
+        dim = wrap_dim(dim, input.ndim)
     return _wanted(_groups(input, dim, True), return_inverse, return_counts)
 
 
+@composite()
 def unique_consecutive(
     input: Tensor,
     return_inverse: bool = False,
@@ -81,10 +84,11 @@ def unique_consecutive(
 ) -> Any:
     """Return the elements that differ from the one before them; arguments as for `unique`."""
     if dim is not None:
-        dim = wrap_dim("unique_consecutive", dim, input.ndim)
+        dim = wrap_dim(dim, input.ndim)
     return _wanted(_groups(input, dim, False), return_inverse, return_counts)
 
 
+@composite()
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -107,6 +111,7 @@ def isin(
     return ops.logical_not(found) if invert else found
 
 
+@composite()
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -139,12 +144,12 @@ def searchsorted(
             )
         if sorter.numel() and int(ops.amin(sorter)) < 0:
             raise _core.OutOfRangeError("searchsorted(): sorter must not hold negative places.")
-        with called("searchsorted", "gather"):
-            sorted_sequence = ops.gather(sorted_sequence, -1, sorter)
+        sorted_sequence = ops.gather(sorted_sequence, -1, sorter)
     places = ops.searchsorted(sorted_sequence, input, right or side == "right")
     return places.to(_core.int32) if out_int32 else places
 
 
+@composite()
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -160,10 +165,10 @@ def bucketize(
         raise _core.ShapeError(
             f"bucketize(): boundaries must have one dimension; they are {tuple(boundaries.shape)}."
         )
-    with called("bucketize", "searchsorted"):
-        return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+@composite()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count how often each non-negative integer occurs, or add up weights at its occurrences.
 
@@ -193,10 +198,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     else:
         added = weights.detach()
         added = added if added.dtype is _core.float32 else added.to(_core.float64)
-    with called("bincount", "index_backward"):
-        return ops.index_backward(added, [input.to(_core.int64)], (length,), [0])
+    return ops.index_backward(added, [input.to(_core.int64)], (length,), [0])
 
 
+@composite()
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """Count elements in equal bins.
 

@@ -9,7 +9,8 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
-from weft.functional.checks import broadcast_shapes, called
+from weft.functional.checks import broadcast_shapes
+from weft.functional.composite import composite
 from weft.functional.facts import iinfo
 
 ops = _core.ops
@@ -62,6 +63,7 @@ def ones(
     return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
+@composite()
 def empty(
     *size: Any,
     dtype: Any = None,
@@ -71,8 +73,7 @@ def empty(
 ) -> Tensor:
     """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
     _check("empty", ignored)
-    with called("empty", "zeros"):
-        return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 def full(
@@ -131,6 +132,7 @@ def empty_like(
     return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
+@composite()
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -142,8 +144,7 @@ def full_like(
 ) -> Tensor:
     """Make a tensor of one value with the shape and dtype of another."""
     _check("full_like", ignored)
-    with called("full_like", "full"):
-        made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
+    made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
     return _finished(made, device, requires_grad)
 
 
@@ -198,19 +199,19 @@ def arange(
     return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
 
 
-def _spaced(name: str, start: Any, end: Any, steps: int) -> Tensor:
+def _spaced(start: Any, end: Any, steps: int) -> Tensor:
     """Return evenly spaced numbers in float64; the second half counts from the end."""
     if steps < 0:
-        raise _core.ArgumentError(f"{name}(): steps must not be negative; steps is {steps}.")
+        raise _core.ArgumentError(f"steps must not be negative; steps is {steps}.")
     first, last = float(_number(start)), float(_number(end))
     step = (last - first) / (steps - 1) if steps > 1 else 0.0
     half = max(steps // 2, min(steps, 1))
-    with called(name, "arange"):
-        before = ops.arange(first, step, half, dtype=_core.float64)
-        left = ops.arange(float(steps - 1 - half), -1.0, steps - half, dtype=_core.float64)
+    before = ops.arange(first, step, half, dtype=_core.float64)
+    left = ops.arange(float(steps - 1 - half), -1.0, steps - half, dtype=_core.float64)
     return ops.cat([before, last - left * step])
 
 
+@composite()
 def linspace(
     start: Any,
     end: Any,
@@ -223,10 +224,11 @@ def linspace(
 ) -> Tensor:
     """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", ignored)
-    made = _spaced("linspace", start, end, steps).to(dtype or _core.get_default_dtype())
+    made = _spaced(start, end, steps).to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def logspace(
     start: Any,
     end: Any,
@@ -240,11 +242,12 @@ def logspace(
 ) -> Tensor:
     """Make `steps` powers of `base`, their exponents equally far apart."""
     _check("logspace", ignored)
-    made = ops.pow(float(base), _spaced("logspace", start, end, steps))
+    made = ops.pow(float(base), _spaced(start, end, steps))
     made = made.to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def eye(
     n: int,
     m: int | None = None,
@@ -256,8 +259,7 @@ def eye(
 ) -> Tensor:
     """Make a matrix with ones on its diagonal and zeros elsewhere."""
     _check("eye", ignored)
-    with called("eye", "zeros"):
-        made = ops.zeros((n, n if m is None else m), dtype=dtype)
+    made = ops.zeros((n, n if m is None else m), dtype=dtype)
     length, columns = min(made.shape), made.shape[1]
     ops.fill_(ops.strided_view(made, (length,), (columns + 1,), 0, made.stride(), 0), 1)
     return _finished(made, device, requires_grad)
@@ -383,6 +385,7 @@ def randint_like(
     return randint(low, high, input.shape, dtype=dtype or input.dtype, **options)
 
 
+@composite()
 def randperm(
     n: int,
     *,
@@ -395,13 +398,13 @@ def randperm(
     """Return the integers from 0 to before `n` in random order."""
     _check("randperm", ignored)
     _check_limits("randperm", 0, n - 1, dtype)
-    with called("randperm", "randint"):
-        keys = ops.randint(-(2**63), 2**63 - 1, (n,), generator=generator)
+    keys = ops.randint(-(2**63), 2**63 - 1, (n,), generator=generator)
     made = ops.sort(keys)[1]
     made = made if dtype is None else made.to(dtype)
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -431,8 +434,7 @@ def normal(
         raise _core.ArgumentError(f"normal(): std must not be negative; std is {least}.")
     if size is None:
         given = [value for value in (mean, std) if isinstance(value, Tensor)]
-        with called("normal", "broadcast_shapes"):
-            size = broadcast_shapes(*(value.shape for value in given))
+        size = broadcast_shapes(*(value.shape for value in given))
         if given and given[0].is_floating_point():
             dtype = given[0].dtype
     drawn = ops.randn(size, generator=generator, dtype=dtype)

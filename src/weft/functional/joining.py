@@ -9,6 +9,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.checks import broadcast_shapes, wrap_dim
+from weft.functional.composite import composite
 from weft.functional.shaping import pad
 
 ops = _core.ops
@@ -161,11 +162,12 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     return ops.split_with_sizes(input, list(split_size_or_sections), dim)
 
 
+@composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut into at most `chunks` views of equal size; the last one may be smaller."""
     if input.ndim == 0:
         raise _core.ShapeError("chunk(): a 0-d tensor cannot be cut into chunks.")
-    size = input.shape[wrap_dim("chunk", dim, input.ndim)]
+    size = input.shape[wrap_dim(dim, input.ndim)]
     if not 0 < chunks <= size + 65_536:
         raise _core.ArgumentError(
             f"chunk(): chunks must be positive and not absurd; chunks is {chunks}, the size {size}."

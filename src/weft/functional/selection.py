@@ -9,7 +9,8 @@ from weft import _core
 from weft._core import Tensor
 from weft.autograd.function import Function
 from weft.functional import return_types
-from weft.functional.checks import broadcast_shapes, called, wrap_dim
+from weft.functional.checks import broadcast_shapes, wrap_dim
+from weft.functional.composite import composite
 from weft.functional.counting import searchsorted
 from weft.functional.creation import arange
 from weft.functional.facts import iinfo
@@ -52,6 +53,7 @@ def argwhere(input: Tensor) -> Tensor:
     return ops.nonzero(input)
 
 
+@composite()
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Turn class numbers into vectors with a one at that place.
 
@@ -189,30 +191,30 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def _put_slices(
-    name: str, input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool = False
+    input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """Write at indices of one dimension; a tensor without any counts as a vector."""
     if index.ndim > 1:
         raise _core.ShapeError(
-            f"{name}(): index must have at most one dimension; index is {tuple(index.shape)}."
+            f"index must have at most one dimension; index is {tuple(index.shape)}."
         )
     places = [index.reshape(-1)]
-    with called(name, "index_put"):
-        if input.ndim > 0:
-            return ops.index_put(input, places, values, [dim], accumulate)
-        return ops.index_put(input.reshape(1), places, values, [dim], accumulate).reshape(())
+    if input.ndim > 0:
+        return ops.index_put(input, places, values, [dim], accumulate)
+    return ops.index_put(input.reshape(1), places, values, [dim], accumulate).reshape(())
 
 
-def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+def _check_source(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     expected = list(input.shape) or [1]
-    expected[wrap_dim(name, dim, input.ndim)] = index.numel()
+    expected[wrap_dim(dim, input.ndim)] = index.numel()
     if list(source.shape or (1,)) != expected:
         raise _core.ShapeError(
-            f"{name}(): source must have shape {tuple(expected)}; source is {tuple(source.shape)}, "
+            f"source must have shape {tuple(expected)}; source is {tuple(source.shape)}, "
             f"input is {tuple(input.shape)}, index has {index.numel()} elements."
         )
 
 
+@composite(in_place=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add slices of `source`, times `alpha`, at their indices of a dimension.
 
@@ -223,27 +225,19 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         source: the slices.
         alpha: a factor for them.
     """
-    _check_source("index_add", input, dim, index, source)
+    _check_source(input, dim, index, source)
     scaled = source if alpha == 1 else ops.mul(source, alpha)
-    return _put_slices("index_add", input, dim, index, scaled, True)
+    return _put_slices(input, dim, index, scaled, True)
 
 
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """Do what `index_add` does, in place."""
-    return self.copy_(index_add(self, dim, index, source, alpha=alpha))
-
-
+@composite(in_place=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Replace slices of a dimension by those of `source`, in a copy."""
-    _check_source("index_copy", input, dim, index, source)
-    return _put_slices("index_copy", input, dim, index, source)
+    _check_source(input, dim, index, source)
+    return _put_slices(input, dim, index, source)
 
 
-def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Do what `index_copy` does, in place."""
-    return self.copy_(index_copy(self, dim, index, source))
-
-
+@composite(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """Fill slices of a dimension with a number, in a copy."""
     if not isinstance(value, Tensor):
@@ -252,20 +246,16 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise _core.ShapeError(
             f"index_fill(): value must be a number or 0-d; value is {tuple(value.shape)}."
         )
-    return _put_slices("index_fill", input, dim, index, value.to(input.dtype))
+    return _put_slices(input, dim, index, value.to(input.dtype))
 
 
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Do what `index_fill` does, in place."""
-    return self.copy_(index_fill(self, dim, index, value))
-
-
+@composite()
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Pick elements of the flattened input; the result has the shape of `index`."""
-    with called("take", "index"):
-        return ops.index(input.reshape(-1), [index], [0])
+    return ops.index(input.reshape(-1), [index], [0])
 
 
+@composite()
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Pick elements along a dimension, after input and indices are broadcast to each other.
 
@@ -274,25 +264,23 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         indices: int64 places, with as many dimensions as the input.
         dim: the dimension; the flattened input if not given.
     """
-    with called("take_along_dim", "gather"):
-        if dim is None:
-            return ops.gather(input.reshape(-1), 0, indices.reshape(-1))
-        dim = wrap_dim("take_along_dim", dim, input.ndim)
-        if indices.ndim != input.ndim:
-            raise _core.ShapeError(
-                f"take_along_dim(): input and indices must have the same number of dimensions; "
-                f"input is {tuple(input.shape)}, indices is {tuple(indices.shape)}."
-            )
-        if input.ndim == 0:
-            return ops.gather(input, dim, indices)
-        sizes, counts = list(input.shape), list(indices.shape)
-        # Along dim they need not agree.
-        size, count = sizes[dim], counts[dim]
-        sizes[dim] = counts[dim] = 1
-        with called("take_along_dim", "broadcast_shapes"):
-            common = list(broadcast_shapes(sizes, counts))
-        whole, places = ([*common[:dim], n, *common[dim + 1 :]] for n in (size, count))
-        return ops.gather(ops.expand(input, whole), dim, ops.expand(indices, places))
+    if dim is None:
+        return ops.gather(input.reshape(-1), 0, indices.reshape(-1))
+    dim = wrap_dim(dim, input.ndim)
+    if indices.ndim != input.ndim:
+        raise _core.ShapeError(
+            f"take_along_dim(): input and indices must have the same number of dimensions; "
+            f"input is {tuple(input.shape)}, indices is {tuple(indices.shape)}."
+        )
+    if input.ndim == 0:
+        return ops.gather(input, dim, indices)
+    sizes, counts = list(input.shape), list(indices.shape)
+    # Along dim they need not agree.
+    size, count = sizes[dim], counts[dim]
+    sizes[dim] = counts[dim] = 1
+    common = list(broadcast_shapes(sizes, counts))
+    whole, places = ([*common[:dim], n, *common[dim + 1 :]] for n in (size, count))
+    return ops.gather(ops.expand(input, whole), dim, ops.expand(indices, places))
 
 
 class ScatterReduce(Function):
@@ -303,8 +291,7 @@ class ScatterReduce(Function):
         ctx: Any, input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str
     ) -> Tensor:
         """Combine elements of `src` into a copy of the input."""
-        with called("scatter_reduce", "scatter_combine"):
-            result = ops.scatter_combine(input, dim, index, src, reduce)
+        result = ops.scatter_combine(input, dim, index, src, reduce)
         ctx.dim, ctx.reduce = dim, reduce
         ctx.save_for_backward(input, index, src, result)
         return result
@@ -347,6 +334,7 @@ def _identity(reduce: str, dtype: Any) -> Any:
     return iinfo(dtype).min if reduce == "amax" else iinfo(dtype).max
 
 
+@composite(in_place=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
 ) -> Tensor:
@@ -366,13 +354,11 @@ def scatter_reduce(
             f"{reduce!r}."
         )
     src = _covered(src, index)
-    with called("scatter_reduce", "scatter"):
-        if not include_self:
-            input = ops.scatter(input, dim, index, _identity(reduce, input.dtype))
+    if not include_self:
+        input = ops.scatter(input, dim, index, _identity(reduce, input.dtype))
     if reduce not in ("sum", "mean"):
         return ScatterReduce.apply(input, index, src, dim, reduce)
-    with called("scatter_reduce", "scatter_add"):
-        total = ops.scatter_add(input, dim, index, src)
+    total = ops.scatter_add(input, dim, index, src)
     if reduce == "sum":
         return total
     own = ops.full(input.shape, int(include_self), dtype=input.dtype)
@@ -381,50 +367,37 @@ def scatter_reduce(
     return divide(total, ops.clamp(counts, 1))
 
 
-def scatter_reduce_(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
-) -> Tensor:
-    """Do what `scatter_reduce` does, in place."""
-    return self.copy_(scatter_reduce(self, dim, index, src, reduce, include_self))
-
-
-def _masked_places(name: str, input: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Any]:
+def _masked_places(input: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Any]:
     """Return the flattened input, where the mask holds in it, and the common shape."""
     if mask.dtype is not _core.bool:
-        raise _core.DTypeError(
-            f"{name}(input, mask): mask must be of dtype bool, not {mask.dtype}."
-        )
-    with called(name, "broadcast_shapes"):
-        shape = broadcast_shapes(input.shape, mask.shape)
+        raise _core.DTypeError(f"mask must be of dtype bool, not {mask.dtype}.")
+    shape = broadcast_shapes(input.shape, mask.shape)
     places = ops.nonzero(ops.reshape(ops.expand(mask, shape), -1))
     return ops.reshape(ops.expand(input, shape), -1), places.reshape(-1), shape
 
 
+@composite()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where a mask holds, as a vector."""
-    flat, places, _ = _masked_places("masked_select", input, mask)
+    flat, places, _ = _masked_places(input, mask)
     return ops.index_select(flat, 0, places)
 
 
+@composite(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the elements of `source`, in order, where a mask holds, in a copy."""
-    flat, places, shape = _masked_places("masked_scatter", input, mask)
+    flat, places, shape = _masked_places(input, mask)
     count = places.numel()
     if source.numel() < count:
         raise _core.ShapeError(
             f"masked_scatter(): source must have an element for each place; source has "
             f"{source.numel()}, mask is true at {count}."
         )
-    with called("masked_scatter", "index_put"):
-        values = ops.slice(source.reshape(-1), 0, 0, count)
-        return ops.reshape(ops.index_put(flat, [places], values, [0]), shape)
+    values = ops.slice(source.reshape(-1), 0, 0, count)
+    return ops.reshape(ops.index_put(flat, [places], values, [0]), shape)
 
 
-def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Do what `masked_scatter` does, in place."""
-    return self.copy_(masked_scatter(self, mask, source))
-
-
+@composite()
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -441,7 +414,7 @@ def repeat_interleave(
         return _repeated_places(input)
     if dim is None or input.ndim == 0:
         input, dim = input.reshape(-1), 0
-    dim = wrap_dim("repeat_interleave", dim, input.ndim)
+    dim = wrap_dim(dim, input.ndim)
     if not isinstance(repeats, Tensor) or repeats.numel() == 1:
         count, sizes = int(repeats), list(input.shape)
         if count < 0:
@@ -494,26 +467,26 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return return_types.topk._make(ops.topk(input, k, dim, largest, sorted))
 
 
+@composite()
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the kth smallest element along a dimension, and where it is."""
-    return return_types.kthvalue._make(kth_smallest("kthvalue", input, k, dim, keepdim))
+    return return_types.kthvalue._make(kth_smallest(input, k, dim, keepdim))
 
 
-def kth_smallest(name: str, input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, ...]:
+def kth_smallest(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, ...]:
     """Return the kth smallest elements and their places, for several functions.
 
     Args:
-        name: the function, for errors.
         input: the tensor.
         k: which one, from 1 on.
         dim: the dimension.
         keepdim: whether the dimension stays with size one.
     """
-    dim = wrap_dim(name, dim, input.ndim)
+    dim = wrap_dim(dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
     if not 1 <= k <= size:
         raise _core.OutOfRangeError(
-            f"{name}(): selected number k out of range: k is {k}, dimension {dim} has size {size}."
+            f"selected number k out of range: k is {k}, dimension {dim} has size {size}."
         )
     # Unsorted, the last one is where it belongs.
     found = ops.topk(input, k, dim, False, False)

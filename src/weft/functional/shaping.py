@@ -9,25 +9,27 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
-from weft.functional.checks import as_list, called, numbers, wrap_dim, wrap_dims
+from weft.functional.checks import as_list, numbers, wrap_dim, wrap_dims
+from weft.functional.composite import composite
 from weft.functional.creation import arange
 
 ops = _core.ops
 
 
+@composite()
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expand a tensor to a shape, without a copy."""
-    with called("broadcast_to", "expand"):
-        return ops.expand(input, size)
+    return ops.expand(input, size)
 
 
+@composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one."""
     if start_dim == 0 and end_dim == -1:
         return ops.reshape(input, -1)
     sizes = tuple(input.shape)
-    start = wrap_dim("flatten", start_dim, len(sizes))
-    end = wrap_dim("flatten", end_dim, len(sizes))
+    start = wrap_dim(start_dim, len(sizes))
+    end = wrap_dim(end_dim, len(sizes))
     if start > end:
         raise _core.ShapeError(
             f"flatten(): start_dim cannot come after end_dim; they are {start_dim} and {end_dim}."
@@ -36,6 +38,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return ops.reshape(input, (*sizes[:start], merged, *sizes[end + 1 :]))
 
 
+@composite()
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Split a dimension into several.
 
@@ -47,7 +50,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     if input.ndim == 0:
         raise _core.OutOfRangeError("unflatten(): a 0-d tensor has no dimension to split.")
     whole = tuple(input.shape)
-    dim = wrap_dim("unflatten", dim, len(whole))
+    dim = wrap_dim(dim, len(whole))
     parts = list(sizes)
     known = math.prod(size for size in parts if size != -1)
     if parts.count(-1) == 1 and known > 0:
@@ -60,6 +63,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return ops.view(input, (*whole[:dim], *parts, *whole[dim + 1 :]))
 
 
+@composite()
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Move dimensions to other places; the others keep their order.
 
@@ -69,8 +73,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         destination: where each of them goes.
     """
     rank = input.ndim
-    sources = wrap_dims("movedim", source, rank)
-    places = wrap_dims("movedim", destination, rank)
+    sources = wrap_dims(source, rank)
+    places = wrap_dims(destination, rank)
     if len(sources) != len(places):
         raise _core.ShapeError(
             f"movedim(): source and destination must have the same length; they are {source} and "
@@ -83,11 +87,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return ops.permute(input, [moved[i] if i in moved else next(rest) for i in range(rank)])
 
 
+@composite()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """Return a view of `length` indices of a dimension, beginning with `start`."""
     if input.ndim == 0:
         raise _core.OutOfRangeError("narrow(): a 0-d tensor cannot be narrowed.")
-    dim, start = wrap_dim("narrow", dim, input.ndim), int(start)
+    dim, start = wrap_dim(dim, input.ndim), int(start)
     size = input.shape[dim]
     if not -size <= start <= size:
         raise _core.OutOfRangeError(
@@ -103,14 +108,15 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     return ops.slice(input, dim, start, start + length)
 
 
+@composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """Return a view of the storage with given sizes, strides and offset, all in elements."""
     own = input.storage_offset()
     offset = own if storage_offset is None else storage_offset
-    with called("as_strided", "strided_view"):
-        return ops.strided_view(input, size, stride, offset, input.stride(), own)
+    return ops.strided_view(input, size, stride, offset, input.stride(), own)
 
 
+@composite()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonals over two dimensions, as a new last dimension.
 
@@ -121,7 +127,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         dim2: the dimension of columns.
     """
     rank = input.ndim
-    row, column = wrap_dim("diagonal", dim1, rank), wrap_dim("diagonal", dim2, rank)
+    row, column = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if row == column:
         raise _core.ShapeError(
             f"diagonal(): dim1 and dim2 must be two different dimensions; they are {dim1} and "
@@ -171,6 +177,7 @@ def windows(input: Tensor, kernel: Any, step: Any, gap: Any) -> Tensor:
     )
 
 
+@composite()
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all windows along a dimension; the window is a new last dimension.
 
@@ -180,7 +187,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         size: how many elements a window has.
         step: the distance between windows.
     """
-    dim = wrap_dim("unfold", dimension, input.ndim)
+    dim = wrap_dim(dimension, input.ndim)
     whole = input.shape[dim] if input.ndim else 1
     if not 0 <= size <= whole:
         raise _core.ShapeError(
@@ -215,25 +222,25 @@ def _overlaps(input: Tensor) -> bool:
     return False
 
 
-def _written(name: str, copied: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+def _written(copied: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
     """Write into a part of a tensor that nobody else holds."""
     target = part(copied)
     if target.shape != src.shape:
         raise _core.ShapeError(
-            f"{name}(input, src): src must have shape {tuple(target.shape)}; src is "
-            f"{tuple(src.shape)}."
+            f"src must have shape {tuple(target.shape)}; src is {tuple(src.shape)}."
         )
     ops.copy_(target, src)
     return copied
 
 
+@composite()
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy with `src` at one index of a dimension."""
-    with called("select_scatter", "select"):
-        copied = ops.clone(input)
-        return _written("select_scatter", copied, src, lambda x: ops.select(x, dim, index))
+    copied = ops.clone(input)
+    return _written(copied, src, lambda x: ops.select(x, dim, index))
 
 
+@composite()
 def slice_scatter(
     input: Tensor,
     src: Tensor,
@@ -243,20 +250,20 @@ def slice_scatter(
     step: int = 1,
 ) -> Tensor:
     """Return a copy with `src` in a slice of a dimension."""
-    with called("slice_scatter", "slice"):
-        copied = ops.clone(input)
-        return _written("slice_scatter", copied, src, lambda x: ops.slice(x, dim, start, end, step))
+    copied = ops.clone(input)
+    return _written(copied, src, lambda x: ops.slice(x, dim, start, end, step))
 
 
+@composite()
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
     """Return a copy with `src` on the diagonals over two dimensions."""
-    with called("diagonal_scatter", "diagonal"):
-        copied = ops.clone(input)
-        return _written("diagonal_scatter", copied, src, lambda x: diagonal(x, offset, dim1, dim2))
+    copied = ops.clone(input)
+    return _written(copied, src, lambda x: diagonal(x, offset, dim1, dim2))
 
 
+@composite()
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
@@ -267,26 +274,26 @@ def as_strided_scatter(
     last = own + sum((n - 1) * s for n, s in zip(input.shape, strides, strict=True))
     other = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=False))
     storage = ops.zeros((max(last, other, -1) + 1,), dtype=input.dtype)
-    with called("as_strided_scatter", "as_strided"):
-        ops.copy_(as_strided(storage, input.shape, strides, own), input)
-        _written("as_strided_scatter", storage, src, lambda x: as_strided(x, size, stride, offset))
-        return ops.clone(as_strided(storage, input.shape, strides, own))
+    ops.copy_(as_strided(storage, input.shape, strides, own), input)
+    _written(storage, src, lambda x: as_strided(x, size, stride, offset))
+    return ops.clone(as_strided(storage, input.shape, strides, own))
 
 
+@composite()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Make matrices whose diagonals are the rows of the last dimension."""
     if input.ndim == 0:
         raise _core.ShapeError("diag_embed(input): input must have at least one dimension.")
-    first, second = sorted(wrap_dims("diag_embed", (dim1, dim2), input.ndim + 1))
+    first, second = sorted(wrap_dims((dim1, dim2), input.ndim + 1))
     *sizes, length = input.shape
     sizes.insert(first, length + abs(offset))
     sizes.insert(second, length + abs(offset))
-    with called("diag_embed", "zeros"):
-        result = ops.zeros(sizes, dtype=input.dtype)
+    result = ops.zeros(sizes, dtype=input.dtype)
     ops.copy_(diagonal(result, offset, dim1, dim2), input)
     return result
 
 
+@composite()
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
     if input.ndim not in (1, 2):
@@ -298,6 +305,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return ops.clone(_diagonal(input, diagonal))
 
 
+@composite()
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Move indices along dimensions; what leaves at one end comes back at the other.
 
@@ -314,10 +322,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
             f"roll(): shifts and dims must have the same length; they are {distances} and {places}."
         )
     if input.ndim == 0:
-        wrap_dims("roll", places, 0)
+        wrap_dims(places, 0)
         return ops.clone(input)
     for shift, dim in zip(distances, places, strict=True):
-        input = rolled(input, shift, wrap_dim("roll", dim, input.ndim))
+        input = rolled(input, shift, wrap_dim(dim, input.ndim))
     return input
 
 
@@ -330,11 +338,11 @@ def rolled(input: Tensor, shift: int, dim: int) -> Tensor:
     )
 
 
-def _outside(name: str, input: Tensor, diagonal: int, compare: Any) -> Tensor:
+def _outside(input: Tensor, diagonal: int, compare: Any) -> Tensor:
     """Return a mask of the elements on one side of a diagonal."""
     if input.ndim < 2:
         raise _core.ShapeError(
-            f"{name}(input): input must have at least 2 dimensions; input is {tuple(input.shape)}."
+            f"input must have at least 2 dimensions; input is {tuple(input.shape)}."
         )
     rows, columns = input.shape[-2:]
     # Diagonals far outside are as good as those just outside.
@@ -342,54 +350,46 @@ def _outside(name: str, input: Tensor, diagonal: int, compare: Any) -> Tensor:
     return compare(arange(columns), arange(diagonal, rows + diagonal).unsqueeze(1))
 
 
+@composite(in_place=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the lower triangle of each matrix; the rest is zero."""
-    return ops.masked_fill(input, _outside("tril", input, diagonal, ops.gt), 0)
+    return ops.masked_fill(input, _outside(input, diagonal, ops.gt), 0)
 
 
-def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
-    """Do what `tril` does, in place."""
-    return ops.masked_fill_(self, _outside("tril_", self, diagonal, ops.gt), 0)
-
-
+@composite(in_place=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the upper triangle of each matrix; the rest is zero."""
-    return ops.masked_fill(input, _outside("triu", input, diagonal, ops.lt), 0)
+    return ops.masked_fill(input, _outside(input, diagonal, ops.lt), 0)
 
 
-def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
-    """Do what `triu` does, in place."""
-    return ops.masked_fill_(self, _outside("triu_", self, diagonal, ops.lt), 0)
-
-
-def _triangle_places(
-    name: str, triangle: Any, sizes: tuple[int, int], offset: int, dtype: Any
-) -> Tensor:
-    with called(name, "ones"):
-        inside = triangle(ops.ones(sizes, dtype=_core.bool), offset)
+def _triangle_places(triangle: Any, sizes: tuple[int, int], offset: int, dtype: Any) -> Tensor:
+    inside = triangle(ops.ones(sizes, dtype=_core.bool), offset)
     places = ops.transpose(ops.nonzero(inside), 0, 1)
     return ops.contiguous(places.to(dtype or _core.int64))
 
 
+@composite()
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """Return the row and column indices of the lower triangle of a matrix."""
     device_type("cpu" if device is None else device)
-    return _triangle_places("tril_indices", tril, (row, col), offset, dtype)
+    return _triangle_places(tril, (row, col), offset, dtype)
 
 
+@composite()
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
     """Return the row and column indices of the upper triangle of a matrix."""
     device_type("cpu" if device is None else device)
-    return _triangle_places("triu_indices", triu, (row, col), offset, dtype)
+    return _triangle_places(triu, (row, col), offset, dtype)
 
 
+@composite()
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Rotate by `k` quarters of a turn in the plane of two dimensions, from the first on."""
-    plane = wrap_dims("rot90", dims, input.ndim)
+    plane = wrap_dims(dims, input.ndim)
     if len(plane) != 2 or input.ndim < 2:
         raise _core.ShapeError(
             f"rot90(): dims must be two dimensions of input; dims is {tuple(as_list(dims))}, input "
@@ -400,10 +400,10 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return ops.transpose(ops.flip(input, plane[1 if k % 4 == 1 else 0]), *plane)
 
 
-def _repeated(name: str, input: Tensor, counts: list[int]) -> Tensor:
+def _repeated(input: Tensor, counts: list[int]) -> Tensor:
     if len(counts) < input.ndim or any(count < 0 for count in counts):
         raise _core.ShapeError(
-            f"{name}(): repeats must have a number that is not negative for each dimension of "
+            f"repeats must have a number that is not negative for each dimension of "
             f"input; repeats is {tuple(counts)}, input is {tuple(input.shape)}."
         )
     sizes = [1] * (len(counts) - input.ndim) + list(input.shape)
@@ -417,6 +417,7 @@ def _repeated(name: str, input: Tensor, counts: list[int]) -> Tensor:
     return ops.view(copied, [count * size for count, size in zip(counts, sizes, strict=True)])
 
 
+@composite()
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """Repeat along each dimension; new dimensions go in front.
 
@@ -424,9 +425,10 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         input: the tensor.
         repeats: how often, one number a dimension.
     """
-    return _repeated("repeat", input, numbers(repeats))
+    return _repeated(input, numbers(repeats))
 
 
+@composite()
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """Repeat along the last dimensions.
 
@@ -435,12 +437,13 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         dims: how often, one number a dimension.
     """
     counts = numbers(dims)
-    return _repeated("tile", input, [1] * (input.ndim - len(counts)) + counts)
+    return _repeated(input, [1] * (input.ndim - len(counts)) + counts)
 
 
 _PADDING = ("reflect", "replicate", "circular")
 
 
+@composite()
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Add elements at both ends of the last dimensions.
 
@@ -519,6 +522,7 @@ def _padded(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tens
     return ops.index_select(input, dim, places)
 
 
+@composite()
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the second dimension."""
     if input.ndim < 2:
@@ -528,6 +532,7 @@ def fliplr(input: Tensor) -> Tensor:
     return ops.flip(input, 1)
 
 
+@composite()
 def flipud(input: Tensor) -> Tensor:
     """Reverse the first dimension."""
     if input.ndim < 1:
@@ -535,11 +540,13 @@ def flipud(input: Tensor) -> Tensor:
     return ops.flip(input, 0)
 
 
+@composite()
 def ravel(input: Tensor) -> Tensor:
     """Return all elements as one vector, a view where that is possible."""
     return ops.reshape(input, -1)
 
 
+@composite()
 def adjoint(input: Tensor) -> Tensor:
     """Swap the last two dimensions."""
     return ops.transpose(input, -2, -1)
