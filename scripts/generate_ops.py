@@ -81,7 +81,7 @@ graph::Attribute attribute_of(const T& value) {
 OPS_FOOTER = "\n}  // namespace weft::ops\n"
 FORMULAS_HEADER = """\
 // Made by scripts/generate_ops.py from the op declarations; do not edit.
-// WEFT_FORMULA_<parameters>(name, domain, parameters..., expression over the lane type T)
+// WEFT_FORMULA(name, domain, arity, (parameters), expression over the lane type T)
 """
 
 
@@ -230,9 +230,10 @@ def parse_formula(arguments: str) -> Formula:
 
 
 def parse_op(name: str, body: str) -> Op:
-    match = re.search(rf"\.signature\s*=\s*((?:{LITERAL}\s*)+)", body)
+    # Named, or the first argument of a function that makes declarations of a kind.
+    match = re.match(rf"\s*(?:\.signature\s*=|\w+\()\s*((?:{LITERAL}\s*)+)", body)
     if not match:
-        raise DeclarationError("there is no .signature")
+        raise DeclarationError("there is no signature at its beginning")
     text = "".join(literal[1:-1] for literal in re.findall(LITERAL, match[1]))
     signature_name, parameters, returns_one = parse_signature(text)
     if signature_name != name:
@@ -322,8 +323,9 @@ def operators_text(names: set[str]) -> str:
 
 
 def formula_text(op: Op, formula: Formula) -> str:
-    parts = [op.name, formula.domain, *formula.parameters, formula.expression]
-    return f"WEFT_FORMULA_{len(formula.parameters)}({', '.join(parts)})\n"
+    declared = ", ".join(f"T {parameter}" for parameter in formula.parameters)
+    head = f"{op.name}, {formula.domain}, {len(formula.parameters)}, ({declared})"
+    return f"WEFT_FORMULA({head}, {formula.expression})\n"
 
 
 def write_if_changed(path: Path, text: str) -> None:

@@ -23,36 +23,70 @@ from weft._tensor import Size as Size
 from weft._core import Tensor as Tensor
 from weft._core import UnsupportedError as UnsupportedError
 from weft.functional.arithmetic import add as add
+from weft.functional.linear_algebra import addbmm as addbmm
+from weft.functional.linear_algebra import addbmm as addbmm_
+from weft.functional.elementwise import addcdiv as addcdiv
+from weft.functional.elementwise import addcdiv as addcdiv_
+from weft.functional.linear_algebra import addmm as addmm
+from weft.functional.linear_algebra import addmm as addmm_
+from weft.functional.linear_algebra import addmv as addmv
+from weft.functional.linear_algebra import addmv as addmv_
+from weft.functional.linear_algebra import addr as addr
+from weft.functional.linear_algebra import addr as addr_
 from weft.functional.shaping import adjoint as adjoint
-from weft.functional.arithmetic import allclose as allclose
+from weft.functional.elementwise import allclose as allclose
 from weft.functional.reductions import aminmax as aminmax
 from weft.functional.creation import arange as arange
+from weft.functional.elementwise import atanh as arctanh
 from weft.functional.selection import argsort as argsort
 from weft.functional.selection import argwhere as argwhere
+from weft.functional.shaping import as_strided as as_strided
+from weft.functional.shaping import as_strided_scatter as as_strided_scatter
 from weft._tensor import as_tensor as as_tensor
 from weft._tensor import asarray as asarray
+from weft.functional.elementwise import atanh as atanh
+from weft.functional.elementwise import atanh as atanh_
 from weft.functional.joining import atleast_1d as atleast_1d
 from weft.functional.joining import atleast_2d as atleast_2d
 from weft.functional.joining import atleast_3d as atleast_3d
 from weft import autograd as autograd
+from weft.functional.linear_algebra import baddbmm as baddbmm
+from weft.functional.linear_algebra import baddbmm as baddbmm_
 from weft import batching as batching
 from weft.functional.linear_algebra import bilinear as bilinear
+from weft.functional.counting import bincount as bincount
 from weft.functional.joining import block_diag as block_diag
-from weft.functional.joining import broadcast_shapes as broadcast_shapes
+from weft.functional.checks import broadcast_shapes as broadcast_shapes
 from weft.functional.joining import broadcast_tensors as broadcast_tensors
 from weft.functional.shaping import broadcast_to as broadcast_to
+from weft.functional.counting import bucketize as bucketize
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
 from weft.batching.cells import cell as cell
+from weft.functional.activations import celu as celu
+from weft.functional.activations import celu as celu_
+from weft.functional.joining import chunk as chunk
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
+from weft.functional.convolution import conv1d as conv1d
+from weft.functional.convolution import conv2d as conv2d
+from weft.functional.convolution import conv_transpose1d as conv_transpose1d
+from weft.functional.convolution import conv_transpose2d as conv_transpose2d
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
+from weft.functional.reductions import count_nonzero as count_nonzero
 from weft.functional.linear_algebra import cross as cross
+from weft.functional.losses import cross_entropy as cross_entropy
 from weft.functional.reductions import cummax as cummax
 from weft.functional.reductions import cummin as cummin
 from weft._core import default_generator as default_generator
+from weft.functional.elementwise import deg2rad as deg2rad
+from weft.functional.elementwise import deg2rad as deg2rad_
 from weft._tensor import device as device
+from weft.functional.shaping import diag as diag
+from weft.functional.shaping import diag_embed as diag_embed
+from weft.functional.shaping import diagonal as diagonal
+from weft.functional.shaping import diagonal_scatter as diagonal_scatter
 from weft.functional.reductions import diff as diff
 from weft.functional.linear_algebra import dist as dist
 from weft.functional.arithmetic import div as div
@@ -60,28 +94,53 @@ from weft.functional.arithmetic import div as divide
 from weft.functional.joining import dsplit as dsplit
 from weft.functional.joining import dstack as dstack
 from weft._core import dtype as dtype
-from weft.functional.linear_algebra import einsum as einsum
+from weft.functional.einstein import einsum as einsum
 from weft.functional.creation import empty as empty
 from weft.functional.creation import empty_like as empty_like
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
+from weft.functional.elementwise import exp2 as exp2
+from weft.functional.elementwise import exp2 as exp2_
 from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
+from weft.functional.shaping import flatten as flatten
 from weft.functional.shaping import fliplr as fliplr
 from weft.functional.shaping import flipud as flipud
 from weft.functional.arithmetic import float_power as float_power
+from weft.functional.elementwise import fmax as fmax
+from weft.functional.elementwise import fmin as fmin
+from weft.functional.elementwise import frac as frac
+from weft.functional.elementwise import frac as frac_
 from weft._tensor import from_dlpack as from_dlpack
 from weft._tensor import from_numpy as from_numpy
 from weft.functional.creation import full as full
 from weft.functional.creation import full_like as full_like
 from weft import functional as functional
+from weft.functional.linear_algebra import outer as ger
 from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
+from weft.functional.arithmetic import glu as glu
+from weft.functional.normalization import group_norm as group_norm
+from weft.functional.activations import hardshrink as hardshrink
+from weft.functional.activations import hardshrink as hardshrink_
+from weft.functional.activations import hardsigmoid as hardsigmoid
+from weft.functional.activations import hardsigmoid as hardsigmoid_
+from weft.functional.activations import hardswish as hardswish
+from weft.functional.activations import hardswish as hardswish_
+from weft.functional.elementwise import heaviside as heaviside
+from weft.functional.elementwise import heaviside as heaviside_
+from weft.functional.counting import histc as histc
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
+from weft.functional.selection import index_add as index_add
+from weft.functional.selection import index_add as index_add_
+from weft.functional.selection import index_copy as index_copy
+from weft.functional.selection import index_copy as index_copy_
+from weft.functional.selection import index_fill as index_fill
+from weft.functional.selection import index_fill as index_fill_
 from weft.functional.selection import index_put as index_put
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
@@ -92,23 +151,48 @@ from weft._core import is_grad_enabled as is_grad_enabled
 from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.functional.facts import is_nonzero as is_nonzero
 from weft.functional.facts import is_tensor as is_tensor
-from weft.functional.selection import isin as isin
+from weft.functional.elementwise import isclose as isclose
+from weft.functional.counting import isin as isin
+from weft.functional.elementwise import isneginf as isneginf
+from weft.functional.elementwise import isposinf as isposinf
 from weft.functional.arithmetic import isreal as isreal
 from weft.functional.linear_algebra import kron as kron
 from weft.functional.selection import kthvalue as kthvalue
 from weft.batching.scope import lazy as lazy
+from weft.functional.elementwise import lcm as lcm
+from weft.functional.elementwise import lcm as lcm_
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
+from weft.functional.elementwise import logaddexp as logaddexp
+from weft.functional.elementwise import logaddexp2 as logaddexp2
+from weft.functional.reductions import logcumsumexp as logcumsumexp
+from weft.functional.elementwise import logical_xor as logical_xor
+from weft.functional.elementwise import logical_xor as logical_xor_
+from weft.functional.elementwise import logit as logit
+from weft.functional.elementwise import logit as logit_
 from weft.functional.creation import logspace as logspace
+from weft.functional.reductions import logsumexp as logsumexp
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
+from weft.functional.selection import masked_scatter as masked_scatter
+from weft.functional.selection import masked_scatter as masked_scatter_
+from weft.functional.selection import masked_select as masked_select
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.functional.joining import meshgrid as meshgrid
 from weft.functional.reductions import min as min
+from weft.functional.activations import mish as mish
+from weft.functional.activations import mish as mish_
 from weft.functional.reductions import mode as mode
+from weft.functional.shaping import movedim as moveaxis
+from weft.functional.shaping import movedim as movedim
 from weft.functional.selection import msort as msort
+from weft.functional.elementwise import nan_to_num as nan_to_num
+from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.reductions import nansum as nansum
+from weft.functional.shaping import narrow as narrow
+from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.functional.selection import nonzero as nonzero
@@ -119,12 +203,17 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.linear_algebra import outer as outer
+from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
+from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
 from weft import pytree as pytree
 from weft.functional.reductions import quantile as quantile
+from weft.functional.elementwise import rad2deg as rad2deg
+from weft.functional.elementwise import rad2deg as rad2deg_
 from weft.functional.creation import rand as rand
 from weft.functional.creation import rand_like as rand_like
 from weft.functional.creation import randint as randint
@@ -134,37 +223,80 @@ from weft.functional.creation import randn_like as randn_like
 from weft import random as random
 from weft.functional.creation import randperm as randperm
 from weft.functional.shaping import ravel as ravel
+from weft.functional.activations import relu6 as relu6
+from weft.functional.activations import relu6 as relu6_
+from weft.functional.shaping import repeat as repeat
 from weft.functional.selection import repeat_interleave as repeat_interleave
 from weft.functional.facts import result_type as result_type
 from weft.functional import return_types as return_types
+from weft.functional.normalization import rms_norm as rms_norm
+from weft.functional.shaping import roll as roll
+from weft.functional.shaping import rot90 as rot90
+from weft.functional.elementwise import round as round
+from weft.functional.elementwise import round as round_
 from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
+from weft.functional.selection import scatter_add as scatter_add
+from weft.functional.selection import scatter_reduce as scatter_reduce
+from weft.functional.selection import scatter_reduce as scatter_reduce_
+from weft.functional.counting import searchsorted as searchsorted
 from weft.random import seed as seed
+from weft.functional.shaping import select_scatter as select_scatter
+from weft.functional.activations import selu as selu
+from weft.functional.activations import selu as selu_
 from weft._core import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft._core import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
+from weft.functional.elementwise import sgn as sgn
+from weft.functional.elementwise import sgn as sgn_
+from weft.functional.elementwise import signbit as signbit
+from weft.functional.elementwise import sinc as sinc
+from weft.functional.elementwise import sinc as sinc_
+from weft.functional.shaping import slice_scatter as slice_scatter
+from weft.functional.activations import softshrink as softshrink
+from weft.functional.activations import softshrink as softshrink_
+from weft.functional.activations import softsign as softsign
+from weft.functional.activations import softsign as softsign_
 from weft.functional.selection import sort as sort
 from weft.functional.joining import split as split
 from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
+from weft.functional.selection import take as take
+from weft.functional.selection import take_along_dim as take_along_dim
+from weft.functional.elementwise import tan as tan
+from weft.functional.elementwise import tan as tan_
+from weft.functional.activations import tanhshrink as tanhshrink
+from weft.functional.activations import tanhshrink as tanhshrink_
 from weft._tensor import tensor as tensor
 from weft.functional.joining import tensor_split as tensor_split
 from weft.functional.linear_algebra import tensordot as tensordot
+from weft.functional.activations import threshold as threshold
+from weft.functional.activations import threshold as threshold_
+from weft.functional.shaping import tile as tile
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
+from weft.functional.shaping import tril as tril
+from weft.functional.shaping import tril as tril_
+from weft.functional.shaping import tril_indices as tril_indices
+from weft.functional.shaping import triu as triu
+from weft.functional.shaping import triu as triu_
+from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
-from weft.functional.selection import unique as unique
-from weft.functional.selection import unique_consecutive as unique_consecutive
+from weft.functional.shaping import unflatten as unflatten
+from weft.functional.shaping import unfold as unfold
+from weft.functional.counting import unique as unique
+from weft.functional.counting import unique_consecutive as unique_consecutive
 from weft import utils as utils
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
+from weft.functional.reductions import vector_norm as vector_norm
 from weft.functional.joining import vsplit as vsplit
 from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
@@ -231,9 +363,7 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
-    "as_strided_",
     "as_strided_scatter",
-    "as_strided_scatter_",
     "as_tensor",
     "asarray",
     "asin",
@@ -252,7 +382,6 @@ __all__ = [
     "autograd",
     "baddbmm",
     "baddbmm_",
-    "batch_norm_train",
     "batched_matmul",
     "batched_matmul_",
     "batching",
@@ -281,7 +410,6 @@ __all__ = [
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
-    "bucketize_",
     "can_cast",
     "cartesian_prod",
     "cast",
@@ -309,18 +437,12 @@ __all__ = [
     "combinations",
     "concat",
     "concatenate",
-    "constant_pad",
-    "constant_pad_",
     "contiguous",
     "contiguous_",
     "conv1d",
-    "conv1d_",
     "conv2d",
-    "conv2d_",
     "conv_transpose1d",
-    "conv_transpose1d_",
     "conv_transpose2d",
-    "conv_transpose2d_",
     "convolution",
     "convolution_",
     "convolution_transpose",
@@ -337,10 +459,8 @@ __all__ = [
     "cosh_",
     "cosine_similarity",
     "count_nonzero",
-    "count_nonzero_",
     "cross",
     "cross_entropy",
-    "cross_entropy_",
     "cross_entropy_backward",
     "cross_entropy_classes",
     "cummax",
@@ -354,13 +474,9 @@ __all__ = [
     "deg2rad_",
     "device",
     "diag",
-    "diag_",
     "diag_embed",
-    "diag_embed_",
     "diagonal",
-    "diagonal_backward",
     "diagonal_scatter",
-    "diagonal_scatter_",
     "diff",
     "digamma",
     "digamma_",
@@ -384,10 +500,8 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
-    "embedding_backward",
     "empty",
     "empty_like",
-    "empty_like_",
     "enable_grad",
     "eq",
     "eq_",
@@ -406,15 +520,12 @@ __all__ = [
     "explain",
     "expm1",
     "expm1_",
-    "exponential",
-    "exponential_",
     "eye",
     "fill",
     "fill_",
     "finfo",
     "fix",
     "flatten",
-    "flatten_",
     "flip",
     "flip_",
     "fliplr",
@@ -429,9 +540,7 @@ __all__ = [
     "floor_divide",
     "floor_divide_",
     "fmax",
-    "fmax_",
     "fmin",
-    "fmin_",
     "fmod",
     "fmod_",
     "frac",
@@ -440,7 +549,6 @@ __all__ = [
     "from_numpy",
     "full",
     "full_like",
-    "full_like_",
     "functional",
     "gather",
     "gather_",
@@ -463,11 +571,9 @@ __all__ = [
     "get_num_threads",
     "get_rng_state",
     "glu",
-    "glu_",
     "greater",
     "greater_equal",
     "group_norm",
-    "group_norm_",
     "gru_gates",
     "gru_gates_backward",
     "gt",
@@ -484,11 +590,8 @@ __all__ = [
     "heaviside",
     "heaviside_",
     "histc",
-    "histc_",
     "hsplit",
     "hstack",
-    "huber_elements",
-    "huber_elements_",
     "hypot",
     "hypot_",
     "iinfo",
@@ -496,6 +599,7 @@ __all__ = [
     "index_",
     "index_add",
     "index_add_",
+    "index_backward",
     "index_copy",
     "index_copy_",
     "index_fill",
@@ -519,9 +623,6 @@ __all__ = [
     "is_nonzero",
     "is_tensor",
     "isclose",
-    "isclose_",
-    "isclose_number",
-    "isclose_number_",
     "isfinite",
     "isfinite_",
     "isin",
@@ -530,9 +631,7 @@ __all__ = [
     "isnan",
     "isnan_",
     "isneginf",
-    "isneginf_",
     "isposinf",
-    "isposinf_",
     "isreal",
     "kron",
     "kthvalue",
@@ -555,8 +654,6 @@ __all__ = [
     "linalg",
     "linear",
     "linear_",
-    "linear_recurrence",
-    "linear_recurrence_",
     "linspace",
     "log",
     "log10",
@@ -566,17 +663,12 @@ __all__ = [
     "log2",
     "log2_",
     "log_",
-    "log_odds",
-    "log_odds_",
     "log_softmax",
     "log_softmax_",
     "log_softmax_backward",
     "logaddexp",
     "logaddexp2",
-    "logaddexp2_",
-    "logaddexp_",
     "logcumsumexp",
-    "logcumsumexp_",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -591,7 +683,6 @@ __all__ = [
     "logsigmoid_",
     "logspace",
     "logsumexp",
-    "logsumexp_",
     "long",
     "lstm_gates",
     "lstm_gates_backward",
@@ -603,26 +694,18 @@ __all__ = [
     "masked_fill_",
     "masked_scatter",
     "masked_scatter_",
-    "masked_scatter_backward",
     "masked_select",
     "matmul",
     "matmul_",
     "max",
-    "max_all",
-    "max_all_",
     "max_dim",
     "maximum",
     "maximum_",
     "mean",
     "mean_",
     "median",
-    "median_all",
-    "median_all_",
-    "median_dim",
     "meshgrid",
     "min",
-    "min_all",
-    "min_all_",
     "min_dim",
     "minimum",
     "minimum_",
@@ -633,7 +716,6 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
-    "movedim_",
     "msort",
     "mul",
     "mul_",
@@ -646,36 +728,28 @@ __all__ = [
     "nan_to_num_",
     "nanmean",
     "nansum",
-    "nansum_",
     "narrow",
-    "narrow_",
     "ne",
     "ne_",
     "neg",
     "neg_",
     "negative",
     "nll_loss",
-    "nll_loss_",
     "nn",
     "no_grad",
     "nonzero",
     "norm",
     "normal",
-    "normalize_channels",
-    "normalize_channels_",
     "not_equal",
     "numel",
     "one_hot",
     "ones",
     "ones_like",
-    "ones_like_",
     "optim",
     "outer",
-    "outer_",
     "outer_sum",
     "outer_sum_",
     "pad",
-    "pad_",
     "pairwise_distance",
     "permute",
     "poisson",
@@ -683,8 +757,6 @@ __all__ = [
     "positive",
     "pow",
     "pow_",
-    "prelu_elements",
-    "prelu_elements_",
     "prod",
     "prod_",
     "promote_types",
@@ -710,12 +782,7 @@ __all__ = [
     "remainder",
     "remainder_",
     "repeat",
-    "repeat_",
     "repeat_interleave",
-    "repeat_interleave_",
-    "repeat_interleave_index",
-    "replace_nonfinite",
-    "replace_nonfinite_",
     "reshape",
     "reshape_",
     "restride",
@@ -723,15 +790,10 @@ __all__ = [
     "result_type",
     "return_types",
     "rms_norm",
-    "rms_norm_",
     "roll",
-    "roll_",
     "rot90",
-    "rot90_",
     "round",
     "round_",
-    "round_to_integer",
-    "round_to_integer_",
     "row_stack",
     "rsqrt",
     "rsqrt_",
@@ -741,14 +803,14 @@ __all__ = [
     "scatter_",
     "scatter_add",
     "scatter_add_",
+    "scatter_combine",
+    "scatter_combine_",
     "scatter_reduce",
     "scatter_reduce_",
     "searchsorted",
     "seed",
     "select",
-    "select_backward",
     "select_scatter",
-    "select_scatter_",
     "selu",
     "selu_",
     "set_default_dtype",
@@ -765,7 +827,6 @@ __all__ = [
     "sign",
     "sign_",
     "signbit",
-    "signbit_",
     "silu",
     "silu_",
     "sin",
@@ -775,11 +836,7 @@ __all__ = [
     "sinh",
     "sinh_",
     "slice",
-    "slice_backward",
     "slice_scatter",
-    "slice_scatter_",
-    "smooth_l1_elements",
-    "smooth_l1_elements_",
     "softmax",
     "softmax_",
     "softmax_backward",
@@ -799,10 +856,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
-    "std_",
     "std_mean",
-    "strided_scatter",
-    "strided_scatter_",
     "strided_view",
     "sub",
     "sub_",
@@ -813,9 +867,7 @@ __all__ = [
     "swapdims",
     "t",
     "take",
-    "take_",
     "take_along_dim",
-    "take_along_dim_",
     "tan",
     "tan_",
     "tanh",
@@ -829,7 +881,6 @@ __all__ = [
     "threshold",
     "threshold_",
     "tile",
-    "tile_",
     "topk",
     "trace",
     "transpose",
@@ -845,15 +896,11 @@ __all__ = [
     "uint8",
     "unbind",
     "unflatten",
-    "unflatten_",
     "unfold",
-    "unfold_backward",
     "uniform",
     "uniform_",
     "unique",
-    "unique_all",
     "unique_consecutive",
-    "unique_consecutive_all",
     "unsqueeze",
     "utils",
     "var",
@@ -861,7 +908,6 @@ __all__ = [
     "var_mean",
     "vdot",
     "vector_norm",
-    "vector_norm_",
     "view",
     "vsplit",
     "vstack",
@@ -909,40 +955,6 @@ def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
 def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of add over input and return it."""
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * the sum of the products in a batch."""
-def addbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addbmm over input and return it."""
-def addcdiv(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Computes input + value * tensor1 / tensor2."""
-def addcdiv_(
-    input: Tensor,
-    tensor1: Tensor,
-    tensor2: Tensor,
-    *,
-    value: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addcdiv over input and return it."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -959,60 +971,6 @@ def addcmul_(
     value: Tensor | _Number = 1,
 ) -> Tensor:
     """Write the result of addcmul over input and return it."""
-def addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat1 @ mat2)."""
-def addmm_(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmm over input and return it."""
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * (mat @ vec)."""
-def addmv_(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addmv over input and return it."""
-def addr(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * outer(vec1, vec2)."""
-def addr_(
-    input: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of addr over input and return it."""
 def alias(input: Tensor) -> Tensor:
     """Returns a view of the whole tensor."""
 def all(
@@ -1081,8 +1039,6 @@ def arctan(input: Tensor) -> Tensor:
     """Returns the angle whose tangent each element is."""
 def arctan2(input: Tensor, other: Tensor) -> Tensor:
     """Returns the angle of the point (other, input), from -pi to pi."""
-def arctanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Returns the first position of the largest element, in the flattened tensor or along `dim`.
     """
@@ -1093,36 +1049,6 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Te
     """
 def argmin_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Write the result of argmin over input and return it."""
-def as_strided(
-    input: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Returns a view of the storage with given sizes, strides and offset, all in elements."""
-def as_strided_(
-    input: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Write the result of as_strided over input and return it."""
-def as_strided_scatter(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Returns a copy of input with src written where as_strided would look."""
-def as_strided_scatter_(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int | None = None,
-) -> Tensor:
-    """Write the result of as_strided_scatter over input and return it."""
 def asin(input: Tensor) -> Tensor:
     """Returns the angle whose sine each element is."""
 def asin_(input: Tensor) -> Tensor:
@@ -1139,37 +1065,6 @@ def atan2_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of atan2 over input and return it."""
 def atan_(input: Tensor) -> Tensor:
     """Write the result of atan over input and return it."""
-def atanh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic tangent each element is."""
-def atanh_(input: Tensor) -> Tensor:
-    """Write the result of atanh over input and return it."""
-def baddbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Returns beta * input + alpha * bmm(batch1, batch2)."""
-def baddbmm_(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Tensor | _Number = 1,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of baddbmm over input and return it."""
-def batch_norm_train(
-    input: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalises channels of (N, C, ...) by their own statistics, and returns those too: the mean
-    and the variance without correction.
-    """
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
@@ -1191,9 +1086,6 @@ def bernoulli_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of bernoulli over input and return it."""
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
-    """Counts how often each non-negative integer occurs, or sums the weights at its occurrences.
-    """
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Combines the bits of two integers by and; for bool it is logical and."""
 def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1225,23 +1117,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies a batch of matrices with another, one by one."""
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of bmm over input and return it."""
-def bucketize(
-    input: Tensor | _Number,
-    boundaries: Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-) -> Tensor:
-    """Returns the number of the bucket, between sorted boundaries, that each value falls into.
-    """
-def bucketize_(
-    input: Tensor | _Number,
-    boundaries: Tensor,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-) -> Tensor:
-    """Write the result of bucketize over input and return it."""
 def cast(input: Tensor, dtype: _dtype) -> Tensor:
     """Copies a tensor into another dtype.
 
@@ -1259,13 +1134,6 @@ def ceil(input: Tensor) -> Tensor:
     """Rounds each element up."""
 def ceil_(input: Tensor) -> Tensor:
     """Write the result of ceil over input and return it."""
-def celu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones."""
-def celu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of celu over input and return it."""
-def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
-    """
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,
@@ -1316,110 +1184,10 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
 
     All other sizes must agree; tensors of shape (0,) are skipped.
     """
-def constant_pad(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Surrounds the tensor with a value.
-
-    pad holds (before, after) for the last dimension, then for the one before it, and so on;
-    negative numbers crop.
-    """
-def constant_pad_(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    value: Tensor | _Number = 0,
-) -> Tensor:
-    """Write the result of constant_pad over input and return it."""
 def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
 def contiguous_(input: Tensor) -> Tensor:
     """Write the result of contiguous over input and return it."""
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel)."""
-def conv1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv1d over input and return it."""
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width)."""
-def conv2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    dilation: _int | Sequence[_int] = (1,),
-    groups: _int = 1,
-) -> Tensor:
-    """Write the result of conv2d over input and return it."""
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel)."""
-def conv_transpose1d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose1d over input and return it."""
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width)."""
-def conv_transpose2d_(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: _int | Sequence[_int] = (1,),
-    padding: _int | Sequence[_int] = (0,),
-    output_padding: _int | Sequence[_int] = (0,),
-    groups: _int = 1,
-    dilation: _int | Sequence[_int] = (1,),
-) -> Tensor:
-    """Write the result of conv_transpose2d over input and return it."""
 def convolution(
     input: Tensor,
     weight: Tensor,
@@ -1506,54 +1274,23 @@ def cosh(input: Tensor) -> Tensor:
     """Returns the hyperbolic cosine of each element."""
 def cosh_(input: Tensor) -> Tensor:
     """Write the result of cosh over input and return it."""
-def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Counts the elements that are not zero, over all dimensions or those in `dim`."""
-def count_nonzero_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Write the result of count_nonzero over input and return it."""
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Returns the cross-entropy of scores (N, C, ...) with classes (N, ...), or with probabilities
-    like the scores.
-
-    Rows of class `ignore_index` do not count; `label_smoothing` is the share of the target that
-    is spread over all classes.
-    """
-def cross_entropy_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
-) -> Tensor:
-    """Write the result of cross_entropy over input and return it."""
 def cross_entropy_backward(
     grad: Tensor,
     input: Tensor,
     target: Tensor,
-    total_weight: Tensor,
-    weight: Tensor | None = None,
+    rows: Tensor,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> Tensor:
     """Returns the gradient of the scores of cross_entropy_classes."""
 def cross_entropy_classes(
     input: Tensor,
     target: Tensor,
-    weight: Tensor | None = None,
     ignore_index: _int = -100,
     reduction: str = 'mean',
-    label_smoothing: _float = 0.0,
 ) -> tuple[Tensor, Tensor]:
-    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and the sum of the
-    classes' weights.
+    """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and how many rows
+    count: those of class `ignore_index` do not.
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running products along a dimension."""
@@ -1563,44 +1300,6 @@ def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the running sums along a dimension."""
 def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of cumsum over input and return it."""
-def deg2rad(input: Tensor) -> Tensor:
-    """Converts degrees to radians."""
-def deg2rad_(input: Tensor) -> Tensor:
-    """Write the result of deg2rad over input and return it."""
-def diag(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
-def diag_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of diag over input and return it."""
-def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Makes matrices whose diagonals are the rows of the last dimension."""
-def diag_embed_(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Write the result of diag_embed over input and return it."""
-def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """Returns a view of the diagonals over two dimensions, as a new last dimension."""
-def diagonal_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    offset: _int,
-    dim1: _int,
-    dim2: _int,
-) -> Tensor:
-    """Puts a gradient of diagonal into zeros of the input's shape."""
-def diagonal_scatter(
-    input: Tensor,
-    src: Tensor,
-    offset: _int = 0,
-    dim1: _int = 0,
-    dim2: _int = 1,
-) -> Tensor:
-    """Returns a copy of input with src on its diagonals over two dimensions."""
-def diagonal_scatter_(
-    input: Tensor,
-    src: Tensor,
-    offset: _int = 0,
-    dim1: _int = 0,
-    dim2: _int = 1,
-) -> Tensor:
-    """Write the result of diagonal_scatter over input and return it."""
 def digamma(input: Tensor) -> Tensor:
     """Returns the derivative of lgamma."""
 def digamma_(input: Tensor) -> Tensor:
@@ -1639,24 +1338,27 @@ def dropout_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of dropout over input and return it."""
-def elu(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
-    """Computes alpha * (exp(x) - 1) for negative elements and keeps positive ones."""
-def elu_(input: Tensor, alpha: Tensor | _Number = 1.0) -> Tensor:
+def elu(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
+    """Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones;
+    scale multiplies both.
+    """
+def elu_(
+    input: Tensor,
+    alpha: Tensor | _Number = 1.0,
+    scale: Tensor | _Number = 1.0,
+    input_scale: Tensor | _Number = 1.0,
+) -> Tensor:
     """Write the result of elu over input and return it."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor:
     """Looks up rows of a matrix.
 
     The row padding_idx, if it is not negative, gets no gradient.
     """
-def embedding_backward(
-    grad: Tensor,
-    indices: Tensor,
-    num_weights: _int,
-    padding_idx: _int = -1,
-) -> Tensor:
-    """Sums the gradients of an embedding's rows, in the order of the indices."""
-def empty_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
-    """Write the result of empty_like over input and return it."""
 def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input equals other."""
 def eq_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1675,10 +1377,6 @@ def erfinv_(input: Tensor) -> Tensor:
     """Write the result of erfinv over input and return it."""
 def exp(input: Tensor) -> Tensor:
     """Raises e to the power of each element."""
-def exp2(input: Tensor) -> Tensor:
-    """Raises 2 to the power of each element."""
-def exp2_(input: Tensor) -> Tensor:
-    """Write the result of exp2 over input and return it."""
 def exp_(input: Tensor) -> Tensor:
     """Write the result of exp over input and return it."""
 @overload
@@ -1697,30 +1395,12 @@ def expm1(input: Tensor) -> Tensor:
     """Computes exp(input) - 1 without losing digits near zero."""
 def expm1_(input: Tensor) -> Tensor:
     """Write the result of expm1 over input and return it."""
-def exponential(
-    input: Tensor,
-    lambd: _float = 1.0,
-    *,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Draws a tensor like input from the exponential distribution with rate lambd."""
-def exponential_(
-    input: Tensor,
-    lambd: _float = 1.0,
-    *,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Write the result of exponential over input and return it."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a tensor like input with every element equal to value."""
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of fill over input and return it."""
 def fix(input: Tensor) -> Tensor:
     """Rounds each element toward zero."""
-def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Merges the dimensions from start_dim to end_dim into one."""
-def flatten_(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """Write the result of flatten over input and return it."""
 @overload
 def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Returns a copy with the order of indices reversed along dims."""
@@ -1744,29 +1424,10 @@ def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """
 def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of floor_divide over input and return it."""
-def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the larger of two elements; a number wins over a NaN."""
-def fmax_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmax over input and return it."""
-def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the smaller of two elements; a number wins over a NaN."""
-def fmin_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of fmin over input and return it."""
 def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes C's remainder, which has the sign of input."""
 def fmod_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of fmod over input and return it."""
-def frac(input: Tensor) -> Tensor:
-    """Returns what trunc takes away."""
-def frac_(input: Tensor) -> Tensor:
-    """Write the result of frac over input and return it."""
-def full_like_(
-    input: Tensor,
-    fill_value: Tensor | _Number,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of full_like over input and return it."""
 def gather(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j]."""
 def gather_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
@@ -1811,34 +1472,10 @@ def gelu_tanh(input: Tensor) -> Tensor:
     """Computes gelu's approximation by tanh."""
 def gelu_tanh_(input: Tensor) -> Tensor:
     """Write the result of gelu_tanh over input and return it."""
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
-def glu(input: Tensor, dim: _int = -1) -> Tensor:
-    """Returns the first half of input along dim, gated by the sigmoid of the second half."""
-def glu_(input: Tensor, dim: _int = -1) -> Tensor:
-    """Write the result of glu over input and return it."""
 def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than or equal to other."""
-def group_norm(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Brings each group of channels of (N, C, ...) to mean 0 and variance 1, then multiplies by
-    `weight` and adds `bias`, one for each channel.
-    """
-def group_norm_(
-    input: Tensor,
-    num_groups: _int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of group_norm over input and return it."""
 def gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
     """Applies the gates of a GRU: reset, update and new, each before its activation, from the
     input and from the hidden state (..., 3 * size).
@@ -1854,18 +1491,6 @@ def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is greater than other."""
 def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of gt over input and return it."""
-def hardshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Replaces elements between -lambd and lambd by 0."""
-def hardshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of hardshrink over input and return it."""
-def hardsigmoid(input: Tensor) -> Tensor:
-    """Limits x / 6 + 1 / 2 to the range from 0 to 1."""
-def hardsigmoid_(input: Tensor) -> Tensor:
-    """Write the result of hardsigmoid over input and return it."""
-def hardswish(input: Tensor) -> Tensor:
-    """Computes x * hardsigmoid(x)."""
-def hardswish_(input: Tensor) -> Tensor:
-    """Write the result of hardswish over input and return it."""
 def hardtanh(
     input: Tensor,
     min_val: Tensor | _Number = -1.0,
@@ -1881,22 +1506,6 @@ def hardtanh_(
     max_val: Tensor | _Number = 1.0,
 ) -> Tensor:
     """Write the result of hardtanh over input and return it."""
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """Returns 0 for negative elements, 1 for positive ones, and values where input is 0."""
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
-    """Write the result of heaviside over input and return it."""
-def histc(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
-    """Counts elements in equal bins between min and max (both 0: the smallest and largest
-    element).
-
-    Elements outside are not counted.
-    """
-def histc_(input: Tensor, bins: _int = 100, min: _float = 0.0, max: _float = 0.0) -> Tensor:
-    """Write the result of histc over input and return it."""
-def huber_elements(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes Huber's distance of two elements: squared below delta, linear above."""
-def huber_elements_(input: Tensor, target: Tensor, delta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of huber_elements over input and return it."""
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Returns the length of the vector (input, other)."""
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
@@ -1908,35 +1517,13 @@ def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int])
     """
 def index_(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Write the result of index over input and return it."""
-def index_add(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Tensor | _Number = 1,
+def index_backward(
+    grad: Tensor,
+    indices: Sequence[Tensor],
+    size: _int | Sequence[_int],
+    dims: _int | Sequence[_int],
 ) -> Tensor:
-    """Returns a copy of input with slices of source (times alpha) added at their indices.
-
-    The order of additions is fixed.
-    """
-def index_add_(
-    input: Tensor,
-    dim: _int,
-    index: Tensor,
-    source: Tensor,
-    *,
-    alpha: Tensor | _Number = 1,
-) -> Tensor:
-    """Write the result of index_add over input and return it."""
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """Returns a copy of input with slices replaced by those of source at their indices."""
-def index_copy_(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-    """Write the result of index_copy over input and return it."""
-def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Returns a copy of input with slices filled with a value."""
-def index_fill_(input: Tensor, dim: _int, index: Tensor, value: Tensor | _Number) -> Tensor:
-    """Write the result of index_fill over input and return it."""
+    """Sums a gradient into zeros where index would read, in the order of the indices."""
 def index_put_(
     input: Tensor,
     indices: Sequence[Tensor],
@@ -1949,36 +1536,6 @@ def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks slices of a dimension by their indices."""
 def index_select_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Write the result of index_select over input and return it."""
-def isclose(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Tells where abs(input - other) <= atol + rtol * abs(other)."""
-def isclose_(
-    input: Tensor,
-    other: Tensor,
-    rtol: _float = 1e-05,
-    atol: _float = 1e-08,
-    equal_nan: _bool = False,
-) -> Tensor:
-    """Write the result of isclose over input and return it."""
-def isclose_number(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Tells where two elements are equal or finite and near each other."""
-def isclose_number_(
-    input: Tensor,
-    other: Tensor,
-    rtol: Tensor | _Number,
-    atol: Tensor | _Number,
-) -> Tensor:
-    """Write the result of isclose_number over input and return it."""
 def isfinite(input: Tensor) -> Tensor:
     """Tells which elements are neither infinite nor NaN."""
 def isfinite_(input: Tensor) -> Tensor:
@@ -1991,14 +1548,6 @@ def isnan(input: Tensor) -> Tensor:
     """Tells which elements are NaN."""
 def isnan_(input: Tensor) -> Tensor:
     """Write the result of isnan over input and return it."""
-def isneginf(input: Tensor) -> Tensor:
-    """Tells which elements are negative infinity."""
-def isneginf_(input: Tensor) -> Tensor:
-    """Write the result of isneginf over input and return it."""
-def isposinf(input: Tensor) -> Tensor:
-    """Tells which elements are positive infinity."""
-def isposinf_(input: Tensor) -> Tensor:
-    """Write the result of isposinf over input and return it."""
 def layer_norm(
     input: Tensor,
     normalized_shape: _int | Sequence[_int],
@@ -2028,10 +1577,6 @@ def layer_norm_backward(
     """Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not
     set are empty.
     """
-def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the least common multiple of two integers."""
-def lcm_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of lcm over input and return it."""
 def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is less than or equal to other."""
 def le_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2059,12 +1604,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
 def linear_(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Write the result of linear over input and return it."""
-def linear_recurrence(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor
-    does not matter.
-    """
-def linear_recurrence_(input: Tensor, factor: Tensor, dim: _int) -> Tensor:
-    """Write the result of linear_recurrence over input and return it."""
 def log(input: Tensor) -> Tensor:
     """Returns the natural logarithm of each element."""
 def log10(input: Tensor) -> Tensor:
@@ -2081,28 +1620,12 @@ def log2_(input: Tensor) -> Tensor:
     """Write the result of log2 over input and return it."""
 def log_(input: Tensor) -> Tensor:
     """Write the result of log over input and return it."""
-def log_odds(input: Tensor) -> Tensor:
-    """Computes log(x / (1 - x)): logit without limits."""
-def log_odds_(input: Tensor) -> Tensor:
-    """Write the result of log_odds over input and return it."""
 def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the logarithm of `softmax`, without overflow."""
 def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of log_softmax over input and return it."""
 def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
     """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
-def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log(exp(input) + exp(other)) without overflow."""
-def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """Computes log2(2^input + 2^other) without overflow."""
-def logaddexp2_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp2 over input and return it."""
-def logaddexp_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logaddexp over input and return it."""
-def logcumsumexp(input: Tensor, dim: _int) -> Tensor:
-    """Returns the logarithms of the running sums of exponentials along a dimension."""
-def logcumsumexp_(input: Tensor, dim: _int) -> Tensor:
-    """Write the result of logcumsumexp over input and return it."""
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Tells where both elements are nonzero."""
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
@@ -2115,24 +1638,10 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Tells where an element of the two is nonzero."""
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of logical_or over input and return it."""
-def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Tells where exactly one of two elements is nonzero."""
-def logical_xor_(input: Tensor, other: Tensor) -> Tensor:
-    """Write the result of logical_xor over input and return it."""
-def logit(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Computes log(x / (1 - x)), the inverse of sigmoid; with eps, x is first limited to [eps, 1 -
-    eps].
-    """
-def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
-    """Write the result of logit over input and return it."""
 def logsigmoid(input: Tensor) -> Tensor:
     """Computes log(sigmoid(x)) without underflow."""
 def logsigmoid_(input: Tensor) -> Tensor:
     """Write the result of logsigmoid over input and return it."""
-def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Returns the logarithm of the sum of exponentials, without overflow."""
-def logsumexp_(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
-    """Write the result of logsumexp over input and return it."""
 def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output
     gates before their activation.
@@ -2153,15 +1662,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a copy of input with a value where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of masked_fill over input and return it."""
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Returns a copy of input with the elements of source, in order, where mask is true."""
-def masked_scatter_(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the result of masked_scatter over input and return it."""
-def masked_scatter_backward(grad: Tensor, mask: Tensor, size: _int | Sequence[_int]) -> Tensor:
-    """Collects the elements where mask is true, in order, followed by zeros up to the given shape.
-    """
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Returns the elements where mask is true, as a vector."""
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Multiplies vectors, matrices or batches of matrices.
 
@@ -2170,10 +1670,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
-def max_all(input: Tensor) -> Tensor:
-    """Returns the largest element of a tensor."""
-def max_all_(input: Tensor) -> Tensor:
-    """Write the result of max_all over input and return it."""
 def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the largest elements along a dimension and their first positions.
 
@@ -2205,18 +1701,6 @@ def mean_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of mean over input and return it."""
-def median_all(input: Tensor) -> Tensor:
-    """Returns the median of all elements; of an even number the lower one."""
-def median_all_(input: Tensor) -> Tensor:
-    """Write the result of median_all over input and return it."""
-def median_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
-    """Returns the median along a dimension (of an even number of elements the lower one) and its
-    position.
-    """
-def min_all(input: Tensor) -> Tensor:
-    """Returns the smallest element of a tensor."""
-def min_all_(input: Tensor) -> Tensor:
-    """Write the result of min_all over input and return it."""
 def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the smallest elements along a dimension and their first positions.
 
@@ -2229,32 +1713,10 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     """
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of minimum over input and return it."""
-def mish(input: Tensor) -> Tensor:
-    """Computes x * tanh(softplus(x))."""
-def mish_(input: Tensor) -> Tensor:
-    """Write the result of mish over input and return it."""
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Multiplies two matrices."""
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of mm over input and return it."""
-def moveaxis(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Moves dimensions to other positions; the others keep their order."""
-def movedim(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Moves dimensions to other positions; the others keep their order."""
-def movedim_(
-    input: Tensor,
-    source: _int | Sequence[_int],
-    destination: _int | Sequence[_int],
-) -> Tensor:
-    """Write the result of movedim over input and return it."""
 def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Multiplies two tensors."""
 def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2281,41 +1743,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Multiplies a matrix with a vector."""
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """Write the result of mv over input and return it."""
-def nan_to_num(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Replaces NaN (by 0) and the infinities (by the largest finite numbers) or by given ones.
-    """
-def nan_to_num_(
-    input: Tensor,
-    nan: _float | None = None,
-    posinf: _float | None = None,
-    neginf: _float | None = None,
-) -> Tensor:
-    """Write the result of nan_to_num over input and return it."""
-def nansum(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Adds up elements like `sum`, counting NaNs as zero."""
-def nansum_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of nansum over input and return it."""
-def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
-    """Returns a view of `length` indices of a dimension, beginning at start."""
-def narrow_(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
-    """Write the result of narrow over input and return it."""
 def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
 def ne_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -2326,53 +1753,8 @@ def neg_(input: Tensor) -> Tensor:
     """Write the result of neg over input and return it."""
 def negative(input: Tensor) -> Tensor:
     """Turns the sign of each element."""
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Returns the negative of the log-probabilities (N, C, ...) at classes (N, ...).
-
-    Rows of class `ignore_index` do not count.
-    """
-def nll_loss_(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    ignore_index: _int = -100,
-    reduction: str = 'mean',
-) -> Tensor:
-    """Write the result of nll_loss over input and return it."""
-def normalize_channels(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Returns (input - mean) / sqrt(var + eps) * weight + bias for channels of (N, C, ...): batch
-    normalisation by given statistics.
-    """
-def normalize_channels_(
-    input: Tensor,
-    mean: Tensor,
-    var: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: _float = 1e-05,
-) -> Tensor:
-    """Write the result of normalize_channels over input and return it."""
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input differs from other."""
-def ones_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:
-    """Write the result of ones_like over input and return it."""
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiplies each element of a vector with each of another."""
-def outer_(input: Tensor, vec2: Tensor) -> Tensor:
-    """Write the result of outer over input and return it."""
 def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all
     dimensions but the last are taken as one.
@@ -2381,24 +1763,6 @@ def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """
 def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of outer_sum over input and return it."""
-def pad(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    mode: str = 'constant',
-    value: Tensor | _Number | None = None,
-) -> Tensor:
-    """Pads the last dimensions.
-
-    pad holds (before, after) for the last dimension, then for the one before it, and so on.
-    mode is 'constant' (with value, by default 0), 'reflect', 'replicate' or 'circular'.
-    """
-def pad_(
-    input: Tensor,
-    pad: _int | Sequence[_int],
-    mode: str = 'constant',
-    value: Tensor | _Number | None = None,
-) -> Tensor:
-    """Write the result of pad over input and return it."""
 @overload
 def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Returns a view with its dimensions in another order."""
@@ -2411,33 +1775,14 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Raises input to the power of exponent."""
 def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Write the result of pow over input and return it."""
-def prelu_elements(input: Tensor, weight: Tensor) -> Tensor:
-    """Multiplies negative elements by weight, which broadcasts."""
-def prelu_elements_(input: Tensor, weight: Tensor) -> Tensor:
-    """Write the result of prelu_elements over input and return it."""
-def prod(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Multiplies elements, over all dimensions or those in `dim`.
-
-    Products of integers and bools are int64.
-    """
 def prod_(
     input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
+    dim: _int,
     keepdim: _bool = False,
     *,
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of prod over input and return it."""
-def rad2deg(input: Tensor) -> Tensor:
-    """Converts radians to degrees."""
-def rad2deg_(input: Tensor) -> Tensor:
-    """Write the result of rad2deg over input and return it."""
 def reciprocal(input: Tensor) -> Tensor:
     """Returns 1 / input."""
 def reciprocal_(input: Tensor) -> Tensor:
@@ -2447,46 +1792,12 @@ def relu(input: Tensor) -> Tensor:
 
     The gradient at 0 is 0.
     """
-def relu6(input: Tensor) -> Tensor:
-    """Limits elements to the range from 0 to 6."""
-def relu6_(input: Tensor) -> Tensor:
-    """Write the result of relu6 over input and return it."""
 def relu_(input: Tensor) -> Tensor:
     """Write the result of relu over input and return it."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes Python's modulus: the remainder has the sign of other."""
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of remainder over input and return it."""
-@overload
-def repeat(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
-    """Repeats the tensor along each dimension; new dimensions go in front."""
-@overload
-def repeat(input: Tensor, *repeats: _int) -> Tensor:
-    """Repeats the tensor along each dimension; new dimensions go in front."""
-@overload
-def repeat_(input: Tensor, repeats: _int | Sequence[_int]) -> Tensor:
-    """Write the result of repeat over input and return it."""
-@overload
-def repeat_(input: Tensor, *repeats: _int) -> Tensor:
-    """Write the result of repeat over input and return it."""
-def repeat_interleave_(input: Tensor, repeats: _int, dim: _int | None = None) -> Tensor:
-    """Write the result of repeat_interleave over input and return it."""
-def repeat_interleave_index(repeats: Tensor) -> Tensor:
-    """Returns each position i of a 1-d integer tensor repeats[i] times, in order."""
-def replace_nonfinite(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Replaces NaN and the infinities by given numbers."""
-def replace_nonfinite_(
-    input: Tensor,
-    nan: Tensor | _Number,
-    posinf: Tensor | _Number,
-    neginf: Tensor | _Number,
-) -> Tensor:
-    """Write the result of replace_nonfinite over input and return it."""
 @overload
 def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
     """Returns a tensor with the same elements and other sizes: a view where strides allow it, a
@@ -2514,13 +1825,8 @@ def restride(
     size: _int | Sequence[_int],
     stride: _int | Sequence[_int],
     offset: _int,
-    average: _int = 0,
 ) -> Tensor:
-    """Adds input into an empty storage by one set of strides and reads it by another.
-
-    Elements reached several times by the first (average 1) or second (average 2) set are
-    divided by how often.
-    """
+    """Adds input into an empty storage by one set of strides and reads it by another."""
 def restride_(
     input: Tensor,
     from_stride: _int | Sequence[_int],
@@ -2528,124 +1834,36 @@ def restride_(
     size: _int | Sequence[_int],
     stride: _int | Sequence[_int],
     offset: _int,
-    average: _int = 0,
 ) -> Tensor:
     """Write the result of restride over input and return it."""
-def rms_norm(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Divides the last dimensions, of sizes `normalized_shape`, by their root mean square, then
-    multiplies by `weight`.
-    """
-def rms_norm_(
-    input: Tensor,
-    normalized_shape: _int | Sequence[_int],
-    weight: Tensor | None = None,
-    eps: _float | None = None,
-) -> Tensor:
-    """Write the result of rms_norm over input and return it."""
-def roll(
-    input: Tensor,
-    shifts: _int | Sequence[_int],
-    dims: _int | Sequence[_int] = (),
-) -> Tensor:
-    """Returns a copy with indices moved by shifts along dims; what leaves at one end comes back at
-    the other.
-
-    Without dims the tensor is rolled as if it were flat.
-    """
-def roll_(
-    input: Tensor,
-    shifts: _int | Sequence[_int],
-    dims: _int | Sequence[_int] = (),
-) -> Tensor:
-    """Write the result of roll over input and return it."""
-def rot90(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
-    """Rotates by k times 90 degrees in the plane of two dimensions, from the first to the second.
-    """
-def rot90_(input: Tensor, k: _int = 1, dims: _int | Sequence[_int] = (0, 1)) -> Tensor:
-    """Write the result of rot90 over input and return it."""
-def round(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Rounds each element to a number of decimals, halves to the even neighbour."""
-def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
-    """Write the result of round over input and return it."""
-def round_to_integer(input: Tensor) -> Tensor:
-    """Rounds each element to the nearest integer, halves to the even one."""
-def round_to_integer_(input: Tensor) -> Tensor:
-    """Write the result of round_to_integer over input and return it."""
 def rsqrt(input: Tensor) -> Tensor:
     """Returns 1 over the square root of each element."""
 def rsqrt_(input: Tensor) -> Tensor:
     """Write the result of rsqrt over input and return it."""
 def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
     """Write the result of scatter over input and return it."""
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-    """Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j]
-    += src[i][j].
-
-    The order of additions is fixed.
-    """
 def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
     """Write the result of scatter_add over input and return it."""
-def scatter_reduce(
+def scatter_combine(
     input: Tensor,
     dim: _int,
     index: Tensor,
     src: Tensor,
     reduce: str,
-    include_self: _bool = True,
 ) -> Tensor:
-    """Combines elements of src that have the same index along a dimension, by 'sum', 'prod',
-    'mean', 'amax' or 'amin'; include_self says whether input's own elements take part.
+    """Returns a copy of input with values combined along a dimension as scatter_add adds them;
+    reduce is 'prod', 'amax' or 'amin'.
     """
-def scatter_reduce_(
+def scatter_combine_(
     input: Tensor,
     dim: _int,
     index: Tensor,
     src: Tensor,
     reduce: str,
-    include_self: _bool = True,
 ) -> Tensor:
-    """Write the result of scatter_reduce over input and return it."""
-def searchsorted(
-    sorted_sequence: Tensor,
-    input: Tensor | _Number,
-    *,
-    out_int32: _bool = False,
-    right: _bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Finds where values belong in rows that are sorted: before equal elements, or behind them
-    with right=True.
-
-    A sequence of one dimension serves values of any shape; otherwise both have the same leading
-    sizes. sorter holds positions that sort each row.
-    """
+    """Write the result of scatter_combine over input and return it."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """Returns a view at one index of a dimension, which disappears."""
-def select_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dim: _int,
-    index: _int,
-) -> Tensor:
-    """Puts a gradient of select into zeros of the input's shape."""
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """Returns a copy of input with src at one index of a dimension."""
-def select_scatter_(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
-    """Write the result of select_scatter over input and return it."""
-def selu(input: Tensor) -> Tensor:
-    """Computes elu with the constants that keep mean 0 and variance 1."""
-def selu_(input: Tensor) -> Tensor:
-    """Write the result of selu over input and return it."""
-def sgn(input: Tensor) -> Tensor:
-    """Returns -1, 0 or 1 by the sign of each element."""
-def sgn_(input: Tensor) -> Tensor:
-    """Write the result of sgn over input and return it."""
 def sigmoid(input: Tensor) -> Tensor:
     """Computes 1 / (1 + exp(-x))."""
 def sigmoid_(input: Tensor) -> Tensor:
@@ -2656,10 +1874,6 @@ def sign(input: Tensor) -> Tensor:
     """Returns -1, 0 or 1 by the sign of each element."""
 def sign_(input: Tensor) -> Tensor:
     """Write the result of sign over input and return it."""
-def signbit(input: Tensor) -> Tensor:
-    """Tells which elements have a negative sign, -0.0 included."""
-def signbit_(input: Tensor) -> Tensor:
-    """Write the result of signbit over input and return it."""
 def silu(input: Tensor) -> Tensor:
     """Computes x * sigmoid(x)."""
 def silu_(input: Tensor) -> Tensor:
@@ -2668,10 +1882,6 @@ def sin(input: Tensor) -> Tensor:
     """Returns the sine of each element."""
 def sin_(input: Tensor) -> Tensor:
     """Write the result of sin over input and return it."""
-def sinc(input: Tensor) -> Tensor:
-    """Computes sin(pi x) / (pi x), which is 1 at 0."""
-def sinc_(input: Tensor) -> Tensor:
-    """Write the result of sinc over input and return it."""
 def sinh(input: Tensor) -> Tensor:
     """Returns the hyperbolic sine of each element."""
 def sinh_(input: Tensor) -> Tensor:
@@ -2687,37 +1897,6 @@ def slice(
 
     Negative bounds count from the end; bounds outside are clamped.
     """
-def slice_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dim: _int,
-    start: _int | None,
-    end: _int | None,
-    step: _int,
-) -> Tensor:
-    """Puts a gradient of slice into zeros of the input's shape."""
-def slice_scatter(
-    input: Tensor,
-    src: Tensor,
-    dim: _int = 0,
-    start: _int | None = None,
-    end: _int | None = None,
-    step: _int = 1,
-) -> Tensor:
-    """Returns a copy of input with src in a slice of a dimension."""
-def slice_scatter_(
-    input: Tensor,
-    src: Tensor,
-    dim: _int = 0,
-    start: _int | None = None,
-    end: _int | None = None,
-    step: _int = 1,
-) -> Tensor:
-    """Write the result of slice_scatter over input and return it."""
-def smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Computes the smooth L1 distance of two elements: squared below beta, linear above."""
-def smooth_l1_elements_(input: Tensor, target: Tensor, beta: Tensor | _Number = 1.0) -> Tensor:
-    """Write the result of smooth_l1_elements over input and return it."""
 def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Returns the exponentials along a dimension, divided by their sum."""
 def softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
@@ -2736,14 +1915,6 @@ def softplus_(
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
     """Write the result of softplus over input and return it."""
-def softshrink(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Moves elements toward 0 by lambd, at most to 0."""
-def softshrink_(input: Tensor, lambd: Tensor | _Number = 0.5) -> Tensor:
-    """Write the result of softshrink over input and return it."""
-def softsign(input: Tensor) -> Tensor:
-    """Computes x / (1 + |x|)."""
-def softsign_(input: Tensor) -> Tensor:
-    """Write the result of softsign over input and return it."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _int | Sequence[_int],
@@ -2762,34 +1933,6 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Removes dimensions of size 1: all of them, or those in dim (others in dim stay)."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors of one shape along a new dimension."""
-def std_(
-    input: Tensor,
-    dim: _int | Sequence[_int] | None = None,
-    *,
-    correction: Tensor | _Number = 1,
-    keepdim: _bool = False,
-) -> Tensor:
-    """Write the result of std over input and return it."""
-def strided_scatter(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int,
-    input_stride: _int | Sequence[_int],
-    input_offset: _int,
-) -> Tensor:
-    """Does the work of as_strided_scatter for an input with given strides and offset."""
-def strided_scatter_(
-    input: Tensor,
-    src: Tensor,
-    size: _int | Sequence[_int],
-    stride: _int | Sequence[_int],
-    storage_offset: _int,
-    input_stride: _int | Sequence[_int],
-    input_offset: _int,
-) -> Tensor:
-    """Write the result of strided_scatter over input and return it."""
 def strided_view(
     input: Tensor,
     size: _int | Sequence[_int],
@@ -2798,7 +1941,10 @@ def strided_view(
     input_stride: _int | Sequence[_int],
     input_offset: _int,
 ) -> Tensor:
-    """Does the work of as_strided for an input with given strides and offset."""
+    """Returns a view of the storage with given sizes, strides and offset.
+
+    The gradient needs the strides and the offset of the input as they are now.
+    """
 def sub_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of sub over input and return it."""
 def sum(
@@ -2826,97 +1972,20 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
 def t(input: Tensor) -> Tensor:
     """Transposes a matrix; tensors of fewer dimensions stay as they are."""
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """Picks elements of the flattened input; the result has the shape of index."""
-def take_(input: Tensor, index: Tensor) -> Tensor:
-    """Write the result of take over input and return it."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
-    """Picks elements along a dimension after broadcasting input and indices against each other;
-    without dim from the flattened input.
-    """
-def take_along_dim_(input: Tensor, indices: Tensor, dim: _int | None = None) -> Tensor:
-    """Write the result of take_along_dim over input and return it."""
-def tan(input: Tensor) -> Tensor:
-    """Returns the tangent of each element."""
-def tan_(input: Tensor) -> Tensor:
-    """Write the result of tan over input and return it."""
 def tanh(input: Tensor) -> Tensor:
     """Returns the hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
     """Write the result of tanh over input and return it."""
 def tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
     """Returns the gradient of tanh's input: one pass instead of three."""
-def tanhshrink(input: Tensor) -> Tensor:
-    """Computes x - tanh(x)."""
-def tanhshrink_(input: Tensor) -> Tensor:
-    """Write the result of tanhshrink over input and return it."""
-def threshold(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Replaces elements that do not exceed threshold by value."""
-def threshold_(input: Tensor, threshold: Tensor | _Number, value: Tensor | _Number) -> Tensor:
-    """Write the result of threshold over input and return it."""
-@overload
-def tile(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Repeats the tensor along its last dimensions, one number for each."""
-@overload
-def tile(input: Tensor, *dims: _int) -> Tensor:
-    """Repeats the tensor along its last dimensions, one number for each."""
-@overload
-def tile_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Write the result of tile over input and return it."""
-@overload
-def tile_(input: Tensor, *dims: _int) -> Tensor:
-    """Write the result of tile over input and return it."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped."""
-def tril(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the lower triangle of each matrix; the rest is zero."""
-def tril_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of tril over input and return it."""
-def tril_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the row and column indices of the lower triangle of a matrix."""
-def triu(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Returns the upper triangle of each matrix; the rest is zero."""
-def triu_(input: Tensor, diagonal: _int = 0) -> Tensor:
-    """Write the result of triu over input and return it."""
-def triu_indices(
-    row: _int,
-    col: _int,
-    offset: _int = 0,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the row and column indices of the upper triangle of a matrix."""
 def trunc(input: Tensor) -> Tensor:
     """Rounds each element toward zero."""
 def trunc_(input: Tensor) -> Tensor:
     """Write the result of trunc over input and return it."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Returns views at every index of a dimension."""
-def unflatten(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
-    """Splits a dimension into several.
-
-    One of the sizes may be -1.
-    """
-def unflatten_(input: Tensor, dim: _int, sizes: _int | Sequence[_int]) -> Tensor:
-    """Write the result of unflatten over input and return it."""
-def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
-    """Returns a view of all windows of `size` indices along a dimension, `step` apart; the window
-    is a new last dimension.
-    """
-def unfold_backward(
-    grad: Tensor,
-    input_size: _int | Sequence[_int],
-    dimension: _int,
-    size: _int,
-    step: _int,
-) -> Tensor:
-    """Sums gradients of overlapping windows at the places they came from."""
 def uniform(
     input: Tensor,
     low: _float = 0.0,
@@ -2933,17 +2002,6 @@ def uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of uniform over input and return it."""
-def unique_all(input: Tensor, dim: _int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the distinct elements (or slices of a dimension) in order, for each element which of
-    them it is, and how often each occurs.
-    """
-def unique_consecutive_all(
-    input: Tensor,
-    dim: _int | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the first of each run of equal elements (or slices of a dimension), for each element
-    in which run it is, and how long each run is.
-    """
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Inserts a dimension of size 1."""
 def var_(
@@ -2954,26 +2012,6 @@ def var_(
     keepdim: _bool = False,
 ) -> Tensor:
     """Write the result of var over input and return it."""
-def vector_norm(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Returns the norm of order `ord` of the elements as one vector, over all dimensions or those
-    in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.
-    """
-def vector_norm_(
-    input: Tensor,
-    ord: _float = 2.0,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: _dtype | None = None,
-) -> Tensor:
-    """Write the result of vector_norm over input and return it."""
 @overload
 def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """Returns a view with other sizes.

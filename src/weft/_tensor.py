@@ -604,7 +604,7 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, **option
 
 
 def _new_filled(name: str) -> Callable[..., Tensor]:
-    make = getattr(_ops, name)
+    make = _ops.ones if name == "ones" else _ops.zeros  # empty ones are zeros too
 
     def new(
         self: Tensor,

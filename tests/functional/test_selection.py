@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import weft
@@ -79,3 +81,83 @@ def test_sorted_neighbours():
     assert weft.msort(x).tolist() == [[2, 1], [3, 4]]
     assert x.argsort(descending=True).tolist() == [[0, 1], [1, 0]]
     assert weft.unique(weft.tensor([2, 1, 2]), return_counts=True)[1].tolist() == [1, 2]
+
+
+def test_scatter_reduce_without_self():
+    x, index = weft.tensor([5.0, 5.0, 5.0]), weft.tensor([0, 0, 1])
+    src = weft.tensor([1.0, 4.0, 3.0])
+    for reduce, expected in {
+        "sum": [5.0, 3.0, 5.0],
+        "prod": [4.0, 3.0, 5.0],
+        "mean": [2.5, 3.0, 5.0],
+        "amax": [4.0, 3.0, 5.0],
+        "amin": [1.0, 3.0, 5.0],
+    }.items():
+        got = weft.scatter_reduce(x, 0, index, src, reduce, include_self=False)
+        assert got.tolist() == expected
+        whole = weft.scatter_reduce(x.long(), 0, index, src.long(), reduce, include_self=False)
+        assert whole.tolist() == [math.floor(value) for value in expected]
+    assert x.scatter_reduce_(0, index, src, "amin").tolist() == [1.0, 3.0, 5.0]
+
+
+def test_gradients_of_scatter_reduce():
+    index = weft.tensor([0, 0, 1])
+    for values in ([1.0, 4.0, 3.0], [0.0, 4.0, 3.0], [0.0, 0.0, 3.0]):
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            for include_self in (True, False):
+                x = weft.tensor([5.0, 2.5, 7.0], dtype=weft.float64, requires_grad=True)
+                src = weft.tensor(values, dtype=weft.float64, requires_grad=True)
+                if reduce.startswith("am") and values[0] == values[1]:
+                    continue  # ties have no derivative
+
+                def reduced(x, src, how=(reduce, include_self)):
+                    return weft.scatter_reduce(x, 0, index, src, *how)
+
+                assert weft.autograd.gradcheck(reduced, (x, src))
+
+
+def test_writing_slices():
+    x, index = weft.zeros(3, 2), weft.tensor([2, 0])
+    assert x.index_fill(0, index, 7).tolist() == [[7, 7], [0, 0], [7, 7]]
+    assert x.index_copy(1, weft.tensor([1]), weft.ones(3, 1)).tolist() == [[0, 1]] * 3
+    assert weft.tensor(1.0).index_fill(0, weft.tensor([0]), 2.0).item() == 2.0
+    with pytest.raises(ValueError, match=r"index_copy.*source"):
+        x.index_copy(0, index, weft.ones(3, 2))
+    with pytest.raises(IndexError, match=r"index_fill.*3"):
+        x.index_fill(0, weft.tensor([3]), 1.0)
+
+
+def test_masks_broadcast():
+    mask = weft.tensor([True, False])
+    assert weft.masked_select(weft.arange(4).reshape(2, 2), mask).tolist() == [0, 2]
+    assert weft.zeros(2, 2).masked_scatter(mask, weft.arange(5.0)).tolist() == [[0, 0], [1, 0]]
+    with pytest.raises(ValueError, match=r"masked_scatter.*source"):
+        weft.zeros(2, 2).masked_scatter(mask, weft.ones(1))
+
+
+def test_take_along_dim_broadcasts():
+    x, places = weft.arange(6).reshape(2, 3), weft.tensor([[2, 0]])
+    assert weft.take_along_dim(x, places, 1).tolist() == [[2, 0], [5, 3]]
+    with pytest.raises(ValueError, match="take_along_dim"):
+        weft.take_along_dim(x, weft.tensor([0]), 1)
+
+
+def test_index_select_of_and_by_single_elements():
+    x = weft.arange(3.0, requires_grad=True)
+    chosen = weft.index_select(x, 0, weft.tensor(2))
+    assert chosen.shape == (1,)
+    chosen.sum().backward()
+    assert x.grad.tolist() == [0, 0, 1]
+    y = weft.tensor(1.0, requires_grad=True)
+    weft.index_select(y, 0, weft.tensor([0])).backward()
+    assert y.grad.item() == 1.0
+
+
+def test_scatter_takes_the_part_of_src_that_index_covers():
+    src = weft.ones(3, 3, requires_grad=True)
+    index = weft.tensor([[0, 1]])
+    assert weft.zeros(2, 2).scatter_add(0, index, src).tolist() == [[1, 0], [0, 1]]
+    weft.zeros(2, 2).scatter(0, index, src).sum().backward()
+    assert src.grad.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    with pytest.raises(ValueError, match=r"scatter_add.*src"):
+        weft.zeros(2, 2).scatter_add(0, index, weft.ones(1, 1))

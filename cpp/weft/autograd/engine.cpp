@@ -131,8 +131,13 @@ class Backward {
                      gradient.sizes());
         }
         Value& all = gradients[hook.output];
-        all = hook.row == graph::ValueData::whole ? std::move(replaced)
-                                                  : ops::select_scatter(all, replaced, 0, hook.row);
+        if (hook.row == graph::ValueData::whole) {
+          all = std::move(replaced);
+        } else {
+          all = ops::cat({ops::slice(all, 0, 0, hook.row), ops::unsqueeze(replaced, 0),
+                          ops::slice(all, 0, hook.row + 1)},
+                         0);
+        }
       }
     }
     if (graph::KeptValues* kept = node.extras->kept.get()) {

@@ -35,7 +35,7 @@ Value add_rows(const Value& sum, std::span<const int32_t> to, const Value& panel
   Dims sizes = sum.sizes();
   sizes[0] = static_cast<int64_t>(to.size());
   const Value part = ops::reshape(rows_of(panel, from), sizes);
-  return ops::index_add(sum, 0, index_of(to), part);
+  return ops::index_put(sum, {index_of(to)}, part, {0}, true);
 }
 
 void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& panel,

@@ -785,6 +785,18 @@ PyObject* bump_version(PyObject*, PyObject* tensor) {
   });
 }
 
+PyObject* show_as(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* tensor;
+    const char* name;
+    if (!PyArg_ParseTuple(args, "Os", &tensor, &name)) throw PythonError{};
+    if (!is_tensor(tensor)) raise(PyExc_TypeError, "expected a Tensor");
+    Node* node = value_of(tensor)->producer.get();
+    if (node && !node->is_leaf()) node->extra().shown_as = name;
+    Py_RETURN_NONE;
+  });
+}
+
 PyMethodDef methods[] = {
     {"run_backward", run_backward, METH_VARARGS, "Differentiate; see weft.autograd."},
     {"backward_of_one", backward_of_one, METH_O, "Differentiate one tensor of one element."},
@@ -808,6 +820,7 @@ PyMethodDef methods[] = {
     {"set_keep_values", set_keep_values, METH_O,
      "Let nodes keep their results; return what it was."},
     {"live_nodes", live_nodes, METH_NOARGS, "Return the number of graph nodes alive."},
+    {"show_as", show_as, METH_VARARGS, "Let a tensor's grad_fn go by the name of a composite."},
     {"bump_version", bump_version, METH_O, "Count a write to a tensor's memory."},
     {},
 };

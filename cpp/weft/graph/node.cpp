@@ -48,6 +48,7 @@ void Node::release_saved(Position at) {
 }
 
 std::string Node::name() const {
+  if (extras && !extras->shown_as.empty()) return extras->shown_as;
   if (op) return op->node_name;
   if (is_leaf()) return "AccumulateGrad";
   if (extras && extras->custom) return extras->custom->name();

@@ -25,10 +25,10 @@ struct ConvShape {
 
 // `bias` (one for each output channel) may be null.
 void convolve(const ConvShape& shape, const tensor::Array& input, const tensor::Array& weight,
-              const tensor::Array* bias, const tensor::Array& output);
+              const tensor::Array& bias, const tensor::Array& output);
 // The gradient of the input: each output element spread over the window it was made from.
 void convolve_transposed(const ConvShape& shape, const tensor::Array& output,
-                         const tensor::Array& weight, const tensor::Array* bias,
+                         const tensor::Array& weight, const tensor::Array& bias,
                          const tensor::Array& input);
 // The gradient of the weight.
 void convolve_weight(const ConvShape& shape, const tensor::Array& input,

@@ -20,44 +20,37 @@ std::optional<int64_t> find_out_of_range(const Array& indices, int64_t size);
 // What a written value does to the one that is there. Both have the same dtype.
 enum class Combine : uint8_t { assign, add, multiply, maximum, minimum };
 
-// Places in an array as the sum of three offsets: the dimensions before the indexed ones, one place
-// for each index, the dimensions after.
+// Places in an array as the sum of three offsets: of an outer row, of a chosen place in it, and of
+// an element from there on.
 class Places {
  public:
-  // `indices[k]` index dimension `dims[k]`; all have the same count. The result has the indexed
-  // dimensions at position `before`; `rest` are the other dimensions in their order.
+  // `indices[k]` index dimension `dims[k]`; all have the same count. The other dimensions are outer
+  // ones up to the first `before`, then inner ones.
   Places(const Array& array, std::span<const Array> indices, std::span<const int64_t> dims,
          int64_t before);
   // Every index of one dimension.
   Places(const Array& array, const Array& indices, int64_t dim);
+  // index[i][j] stands for the place (index[i][j], j) if dim is 0, and so on.
+  static Places of_elements(const Array& array, const Array& index, int64_t dim);
+  // All elements of a view, in order, in its storage; they may coincide.
+  static Places of_view(const Array& view);
 
   int64_t outer_count = 1, chosen_count = 0, inner_count = 1;
   const int64_t* outer() const { return outer_.as<int64_t>(); }
-  const int64_t* chosen() const { return chosen_.as<int64_t>(); }
+  const int64_t* chosen(int64_t row) const {
+    return chosen_.as<int64_t>() + (each_its_own_ ? row * chosen_count : 0);
+  }
   const int64_t* inner() const { return inner_.storage ? inner_.as<int64_t>() : nullptr; }
 
  private:
+  Places() = default;
   Array outer_, chosen_, inner_;  // offsets in elements; no inner ones: 0, 1, 2, ...
+  bool each_its_own_ = false;     // every outer row has chosen places of its own
 };
 
 // out[o, c, i] = in at (o, c, i); out is contiguous.
 void take(const Array& in, const Places& places, const Array& out);
 // Writes values[o, c, i] (contiguous, or one element for all) to each place of `out`.
 void put(const Array& values, const Places& places, const Array& out, Combine combine);
-
-// out[i][j] = in[index[i][j]][j] for dim 0, and so on; index and out are contiguous.
-void gather(const Array& in, int64_t dim, const Array& index, const Array& out);
-// out[index[i][j]][j] combined with src[i][j]; out and index are contiguous, src has any strides
-// and at least index's sizes.
-void scatter(const Array& src, int64_t dim, const Array& index, const Array& out, Combine combine);
-
-// Adds each element of `in` to its place in `out`; places may coincide. Both of one
-// lane's dtype.
-void add_into(const Array& in, const Array& out);
-
-// Number of true elements of a contiguous mask.
-int64_t count_true(const Array& mask);
-// Their positions, in order, as flat indices; there is room for exactly as many as there are.
-void true_positions(const Array& mask, std::span<int64_t> positions);
 
 }  // namespace weft::kernels

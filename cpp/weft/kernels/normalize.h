@@ -10,40 +10,32 @@ namespace weft::kernels {
 
 using tensor::Array;
 
-// Softmax (or its logarithm) along the middle of outer x size x inner elements.
-void softmax(const Array& in, const tensor::Split& split, bool logarithm, const Array& out);
+// Softmax (or its logarithm) of rows of `size`.
+void softmax(const Array& in, int64_t size, bool logarithm, const Array& out);
 // From the gradient and the result of softmax.
-void softmax_backward(const Array& grad, const Array& out, const tensor::Split& split,
-                      bool logarithm, const Array& grad_in);
+void softmax_backward(const Array& grad, const Array& out, int64_t size, bool logarithm,
+                      const Array& grad_in);
 
 // (x - mean) / sqrt(variance + epsilon) * weight + bias over rows of `size`; weight and bias may be
-// null.
-void layer_norm(const Array& in, const Array* weight, const Array* bias, double epsilon,
+// empty arrays.
+void layer_norm(const Array& in, const Array& weight, const Array& bias, double epsilon,
                 int64_t size, const Array& out);
-// The mean and the variance are computed again: cheaper than to keep them. Any result may be null.
-void layer_norm_backward(const Array& grad, const Array& in, const Array* weight, double epsilon,
-                         int64_t size, const Array* grad_in, const Array* grad_weight,
-                         const Array* grad_bias);
+// The mean and the variance are computed again: cheaper than to keep them. Any result may be empty.
+void layer_norm_backward(const Array& grad, const Array& in, const Array& weight, double epsilon,
+                         int64_t size, const Array& grad_in, const Array& grad_weight,
+                         const Array& grad_bias);
 
-// Cross-entropy of rows of scores with classes. `weight` (one for each class) may be null. A row
-// whose class is `ignored` counts for nothing; all others are in [0, classes).
-struct CrossEntropy {
-  const Array* weight = nullptr;
-  int64_t ignored = -100;
-  double smoothing = 0;  // this share of the target is spread over all classes
-};
-// A loss for each row, and the weights of the rows' classes.
-void cross_entropy(const Array& scores, const Array& classes, const CrossEntropy& settings,
-                   const Array& losses, const Array& weights);
+// Cross-entropy of rows of scores with classes, a loss for each row. A row whose class is `ignored`
+// counts for nothing; all others are in [0, classes).
+void cross_entropy(const Array& scores, const Array& classes, int64_t ignored, const Array& losses);
 // grad_scores = factors[row] times the slope of the row's loss.
 void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
-                            const CrossEntropy& settings, const Array& grad_scores);
+                            int64_t ignored, const Array& grad_scores);
 
 // gates (rows x 4 size) before their activation, in the order input, forget, cell, output.
 void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
                 const Array& cell_out);
-// A gradient of an output may be null.
-void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const Array& gates,
+void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in);
 // Gates (rows x 3 size) from the input and from the hidden state: reset, update, new.

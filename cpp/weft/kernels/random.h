@@ -18,19 +18,11 @@ struct RandomStream {
   uint64_t counter = 0;
 };
 
-// 64 random bits for one element.
-uint64_t random_bits(RandomStream stream, int64_t element);
-
 // Of any floating dtype.
 void random_uniform(RandomStream stream, const Array& out, double low, double high);
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation);
-void random_exponential(RandomStream stream, const Array& out, double rate);
 // low + (0..range-1), of any dtype; a range of 0 means 2**64.
 void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_t range);
-// 1 with probability p[i] (contiguous float64, or one element for all), otherwise 0; of any dtype.
-void random_bernoulli(RandomStream stream, const Array& p, const Array& out);
-// 0..n-1 in random order, as int64.
-void random_permutation(RandomStream stream, const Array& out);
 
 // out = in / (1 - p), or 0 with probability p. Both of one lane's float dtype, contiguous.
 void dropout(RandomStream stream, const Array& in, double p, const Array& out);

@@ -10,18 +10,12 @@ namespace weft::kernels {
 enum class Reduction : uint8_t {
   sum,
   product,
-  largest,           // a NaN wins
-  smallest,          // a NaN wins
-  nonzero,           // how many are not zero
-  sum_present,       // NaNs count as zero
-  sum_absolute,      // of |x|
-  sum_squares,       // of (x - shift)^2
-  sum_powers,        // of |x|^power
-  sum_exponentials,  // of e^(x - shift)
-  largest_absolute,
-  smallest_absolute,
+  largest,      // a NaN wins
+  smallest,     // a NaN wins
+  nonzero,      // how many are not zero
+  sum_squares,  // of (x - shift)^2
 };
-inline constexpr int reduction_count = 12;
+inline constexpr int reduction_count = 6;
 
 // Which dimensions of an array are reduced: bit i stands for dimension i.
 using DimMask = uint64_t;
@@ -32,21 +26,18 @@ using DimMask = uint64_t;
 // float64, in an order that does not depend on the number of threads.
 struct ReduceOptions {
   const tensor::Array* shift = nullptr;
-  double power = 2;
   double divisor = 1;  // of floats only
 };
 void reduce(Reduction kind, const tensor::Array& in, DimMask dims, const tensor::Array& out,
             const ReduceOptions& options = {});
 
 // The first position of the largest (or smallest) element along `dim`, and the element itself; a
-// NaN wins. `in` is contiguous, `indices` int64, `values` of in's dtype or null.
+// NaN wins. `in` is contiguous, of a lane's dtype, `indices` int64, `values` like `in` or null.
 void extreme_positions(const tensor::Array& in, int64_t dim, bool largest,
                        const tensor::Array* values, const tensor::Array& indices);
 
-// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype. `indices`
-// (int64) only for the extremes, of which the last of equal ones counts.
-enum class Scan : uint8_t { sum, product, largest, smallest, log_sum_exponentials };
-void scan(Scan kind, const tensor::Array& in, int64_t dim, const tensor::Array& out,
-          const tensor::Array* indices = nullptr);
+// Running results along `dim`. `in` and `out` are contiguous, of one lane's dtype.
+enum class Scan : uint8_t { sum, product };
+void scan(Scan kind, const tensor::Array& in, int64_t dim, const tensor::Array& out);
 
 }  // namespace weft::kernels

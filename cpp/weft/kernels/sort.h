@@ -10,23 +10,12 @@ namespace weft::kernels {
 
 using tensor::Array;
 
-// Positions that sort each of `rows` rows of `length` elements.
-void sort_rows(const Array& in, int64_t rows, int64_t length, bool descending,
-               const Array& indices);
-// Positions of the first `k` elements of each sorted row; with `sorted` false only the last of them
-// is sure to be in its place.
+// The first `k` of each of `rows` rows of `length` elements and their positions; without `sorted`
+// only the last of them is sure to be in its place.
 void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                 bool sorted, const Array& indices);
-// Positions that sort the rows themselves, compared from their first element on.
-void sort_whole_rows(const Array& in, int64_t rows, int64_t length, const Array& indices);
-// starts[i]: whether row order[i] differs from row order[i - 1]; without an order, rows stay as
-// they are. NaN differs from everything. Returns how many do; the first one always does.
-int64_t mark_starts(const Array& in, int64_t rows, int64_t length, const int64_t* order,
-                    bool* starts);
+                 bool sorted, const Array& values, const Array& indices);
 // For each value the position in its sorted row before which (`right`: behind equal ones) it
-// belongs. One row of `sorted` serves all values when `shared`. Both inputs have the same lane's
-// dtype; `order` (may be null) are positions that sort each row.
-void search_sorted(const Array& sorted, int64_t length, bool shared, const int64_t* order,
-                   const Array& values, int64_t values_length, bool right, int64_t* positions);
+// belongs. A single row of one dimension serves all values. Both inputs have the same lane's dtype.
+void search_sorted(const Array& sorted, const Array& values, bool right, const Array& positions);
 
 }  // namespace weft::kernels

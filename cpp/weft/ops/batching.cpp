@@ -1,6 +1,6 @@
 #include "weft/ops/batching.h"
 
-#include "ops.h"
+#include "weft/ops/lanes.h"
 
 namespace weft::ops {
 
@@ -196,24 +196,31 @@ Values batch_index(const Batched& b) {
   return graph::record(b.op, inputs, b.attributes);
 }
 
-Values batch_repeat(const Batched& b) {
-  const Dims& repeats = b.integers("repeats");
-  Dims all = repeats;
-  all.insert(0, 1);
-  return {repeat(b.with_rows(0, static_cast<int64_t>(repeats.size())), all)};
+// Examples that lie in a row each: their rows are one more dimension.
+Values batch_strided_view(const Batched& b) {
+  if (b.integers("input_stride") != tensor::contiguous_strides(b.sizes(0))) return {};
+  const Value all = contiguous(b.with_rows(0));
+  const graph::Array& array = all.array();
+  Dims size = b.integers("size"), stride = b.integers("stride");
+  size.insert(0, array.sizes[0]);
+  stride.insert(0, tensor::count_of(b.sizes(0)));
+  const int64_t offset = b.integer("storage_offset") - b.integer("input_offset");
+  return {strided_view(all, size, stride, array.offset + offset, array.strides, array.offset)};
 }
 
-// One example's classes: the mean over one target.
+// All rows of scores of all examples at once; then each example's own sum or mean.
 Values batch_cross_entropy(const Batched& b) {
-  if (b.was_given(2) || b.sizes(1) != Dims{1}) return {};
-  const Value scores = squeeze(b.with_rows(0), Dims{1}), target = squeeze(b.with_rows(1), Dims{1});
-  const int64_t ignored = b.integer("ignore_index");
+  const int64_t count = b.sizes(1)[0], ignored = b.integer("ignore_index");
+  const Value scores = reshape(b.with_rows(0), {b.rows() * count, b.sizes(0)[1]});
+  const Value target = reshape(b.with_rows(1), {b.rows() * count});
+  Value losses = cross_entropy_classes(scores, target, ignored, "none")[0];
+  losses = view(losses, {b.rows(), count});
+  const Value counted = cast(ne(target, Value(ignored)), lane_dtype(losses.dtype()));
+  const Value rows = sum(view(counted, {b.rows(), count}), Dims{1});
   const std::string& reduction = b.string("reduction");
-  const Value losses = cross_entropy_classes(scores, target, Value(), ignored, "none",
-                                             b.real("label_smoothing"))[0];
-  const Value weights = cast(ne(target, Value(ignored)), losses.dtype());
-  if (reduction == "none") return {unsqueeze(losses, 1), weights};
-  return {reduction == "sum" ? losses : losses / weights, weights};
+  if (reduction == "none") return {losses, rows};
+  const Value total = sum(losses, Dims{1});
+  return {reduction == "sum" ? total : cast(total / rows, losses.dtype()), rows};
 }
 
 // Images one by one: N is 1.
@@ -237,13 +244,8 @@ const RuleOf rules[] = {
     {"cast", rows_alike},
     {"copy", rows_alike},
     {"zeros_like", rows_alike},
-    {"ones_like", rows_alike},
-    {"full_like", rows_alike},
-    {"tril", rows_alike},
-    {"triu", rows_alike},
     {"lstm_gates", rows_alike},
     {"gru_gates", rows_alike},
-    {"constant_pad", rows_alike},
     {"all", rows_along},
     {"any", rows_along},
     {"amax", rows_along},
@@ -254,23 +256,12 @@ const RuleOf rules[] = {
     {"mean", rows_along},
     {"prod", rows_along},
     {"var", rows_along},
-    {"std", rows_along},
-    {"var_mean", rows_along},
-    {"vector_norm", rows_along},
-    {"logsumexp", rows_along},
-    {"count_nonzero", rows_along},
-    {"nansum", rows_along},
     {"softmax", rows_along},
     {"log_softmax", rows_along},
     {"cumsum", rows_along},
     {"cumprod", rows_along},
-    {"cummax", rows_along},
-    {"cummin", rows_along},
-    {"logcumsumexp", rows_along},
     {"max_dim", rows_along},
     {"min_dim", rows_along},
-    {"kthvalue", rows_along},
-    {"median_dim", rows_along},
     {"sort", rows_along},
     {"topk", rows_along},
     {"gather", rows_along},
@@ -283,8 +274,6 @@ const RuleOf rules[] = {
     {"split_with_sizes", rows_along},
     {"unbind", rows_along},
     {"transpose", rows_along},
-    {"diagonal", rows_along},
-    {"unfold", rows_along},
     {"layer_norm", rows_of_first, 0b1110},
     {"view", rows_sized},
     {"expand", rows_sized},
@@ -302,7 +291,7 @@ const RuleOf rules[] = {
     {"embedding", batch_embedding, 0b1},
     {"index_select", batch_index_select, 0b1},
     {"index", batch_index, 0b1},
-    {"repeat", batch_repeat},
+    {"strided_view", batch_strided_view},
     {"cross_entropy_classes", batch_cross_entropy},
     {"convolution", batch_convolution, 0b110},
 };

@@ -2,9 +2,8 @@
 // weight are each linear in both operands, and each is a gradient of the others.
 #include <algorithm>
 
-#include "ops.h"
 #include "weft/kernels/conv.h"
-#include "weft/kernels/map.h"
+#include "weft/ops/lanes.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -131,17 +130,6 @@ ConvShape shape_of(const Settings& settings, const Dims& image, const Dims& weig
   return shape;
 }
 
-DType lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)); }
-
-// Runs a kernel on an output of its lane's dtype, and converts if the output is of a narrower one.
-template <class Kernel>
-void into(const Array& out, Kernel kernel) {
-  if (out.dtype == lane_dtype(out.dtype)) return kernel(out);
-  const Array wide = Array::allocate(out.sizes, lane_dtype(out.dtype));
-  kernel(wide);
-  kernels::copy(wide, out);
-}
-
 // With nothing to multiply the result is the bias, or zero.
 bool is_trivial(const Call& call, const Array& out) {
   if (call.in(0).count() != 0 && call.in(1).count() != 0 && out.count() != 0) return false;
@@ -155,6 +143,18 @@ bool is_trivial(const Call& call, const Array& out) {
     kernels::fill(out, 0.0);
   }
   return true;
+}
+
+// Runs a kernel over windows of `image`, of which `small` has one element each.
+template <class Kernel>
+void run_over(Call& call, const Dims& image, const Dims& weight, const Dims& small, Kernel kernel) {
+  if (is_trivial(call, call.out())) return;
+  const DType lane = lane_dtype(call.out().dtype);
+  const Settings settings(call, static_cast<int64_t>(weight.size()) - 2);
+  const Array first = call.contiguous(0, lane), second = call.contiguous(1, lane);
+  const Array bias = call.inputs.size() > 2 ? lane_input(call, 2, lane) : Array();
+  const ConvShape shape = shape_of(settings, image, weight, small);
+  into(call.out(), [&](const Array& out) { kernel(shape, first, second, bias, out); });
 }
 
 Dims without_first_two(const Dims& sizes) { return Dims(sizes.begin() + 2, sizes.end()); }
@@ -183,7 +183,7 @@ Dims missing_sizes(const Arguments& a, const Dims& wanted, const Dims& small, co
 // Drops what lies past the wanted sizes: a convolution may find more windows than there were.
 Value cut(Value value, const Dims& sizes) {
   for (int64_t i = 2; i < value.rank(); ++i) {
-    if (value.size(i) > sizes[i]) value = narrow(value, i, 0, sizes[i]);
+    if (value.size(i) > sizes[i]) value = slice(value, i, 0, sizes[i]);
   }
   return value;
 }
@@ -206,40 +206,6 @@ Value weight_of(const Arguments& a, const Value& image, const Value& small, cons
                             a.integers("padding"), a.integers("dilation"), a.integer("groups"));
 }
 
-// One op for batches and single images, with the public op's name in its messages.
-template <class Run>
-Values for_images(const Call& call, int64_t count, Run run) {
-  const int64_t rank = call[0].rank();
-  call.require(call[1].rank() == count + 2, ErrorKind::shape, "weight must have ", count + 2,
-               " dimensions; weight is ", call[1].sizes());
-  call.require(rank == count + 2 || rank == count + 1, ErrorKind::shape, "input must have ",
-               count + 2, " dimensions, or ", count + 1, " without the batch; input is ",
-               call[0].sizes());
-  if (rank == count + 2) return {run(call[0])};
-  return {squeeze(run(unsqueeze(call[0], 0)), {{0}})};
-}
-
-Values run_convolution(const Call& call, int64_t count) {
-  return for_images(call, count, [&](const Value& input) {
-    const Value inputs[] = {input, call[1], call[2]};
-    Call renamed(call.op, call.attributes, inputs);
-    convolved_sizes(renamed);  // errors in the name of the public op
-    return convolution(input, call[1], call[2], call.integers("stride"), call.integers("padding"),
-                       call.integers("dilation"), call.integer("groups"));
-  });
-}
-
-Values run_transposed(const Call& call, int64_t count) {
-  return for_images(call, count, [&](const Value& input) {
-    const Value inputs[] = {input, call[1], call[2]};
-    Call renamed(call.op, call.attributes, inputs);
-    transposed_sizes(renamed);
-    return convolution_transpose(input, call[1], call[2], call.integers("stride"),
-                                 call.integers("padding"), call.integers("output_padding"),
-                                 call.integers("dilation"), call.integer("groups"));
-  });
-}
-
 }  // namespace
 
 OP(convolution) {
@@ -249,15 +215,7 @@ OP(convolution) {
          "products with `weight` (out, C / groups, ...), added up over the window.",
   .shape = [](Call& call) { call.add_output(convolved_sizes(call), call.in(0).dtype); },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(1).rank() - 2);
-    const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = call[2] ? call.contiguous(2, lane) : Array();
-    const ConvShape shape = shape_of(settings, input.sizes, weight.sizes, call.out().sizes);
-    into(call.out(), [&](const Array& out) {
-      kernels::convolve(shape, input, weight, call[2] ? &bias : nullptr, out);
-    });
+    run_over(call, call.in(0).sizes, call.in(1).sizes, call.out().sizes, kernels::convolve);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
@@ -275,15 +233,8 @@ OP(convolution_transpose) {
          "and adds up where windows overlap: the gradient of a convolution's input.",
   .shape = [](Call& call) { call.add_output(transposed_sizes(call), call.in(0).dtype); },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(1).rank() - 2);
-    const Array input = call.contiguous(0, lane), weight = call.contiguous(1, lane);
-    const Array bias = call[2] ? call.contiguous(2, lane) : Array();
-    const ConvShape shape = shape_of(settings, call.out().sizes, weight.sizes, input.sizes);
-    into(call.out(), [&](const Array& out) {
-      kernels::convolve_transposed(shape, input, weight, call[2] ? &bias : nullptr, out);
-    });
+    run_over(call, call.out().sizes, call.in(1).sizes, call.in(0).sizes,
+             kernels::convolve_transposed);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
@@ -327,59 +278,15 @@ OP(convolution_weight) {
     call.add_output(std::move(sizes), input.dtype);
   },
   .run = kernel([](Call& call) {
-    if (is_trivial(call, call.out())) return;
-    const DType lane = lane_dtype(call.out().dtype);
-    const Settings settings(call, call.in(0).rank() - 2);
-    const Array input = call.contiguous(0, lane), grad = call.contiguous(1, lane);
-    const ConvShape shape = shape_of(settings, input.sizes, call.out().sizes, grad.sizes);
-    into(call.out(),
-         [&](const Array& out) { kernels::convolve_weight(shape, input, grad, out); });
+    run_over(call, call.in(0).sizes, call.out().sizes, call.in(1).sizes,
+             [](const ConvShape& shape, const Array& image, const Array& grad, const Array&,
+                const Array& out) { kernels::convolve_weight(shape, image, grad, out); });
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& v = g.grad();
     return {g.needs(0) ? spread(g, g.input(1), v, g.input_sizes(0)) : Value(),
             g.needs(1) ? cut(convolved(g, g.input(0), v), g.input_sizes(1)) : Value()};
   },
-};
-
-// --- the public ones --------------------------------------------------------------------------------
-
-OP(conv1d) {
-  .signature = "conv1d(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], "
-               "padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor",
-  .doc = "Convolves (N, C, L) or (C, L) with `weight` (out, C / groups, kernel).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_convolution(call, 1); }),
-  .gradient = of_parts(),
-};
-
-OP(conv2d) {
-  .signature = "conv2d(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], "
-               "padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor",
-  .doc = "Convolves (N, C, H, W) or (C, H, W) with `weight` (out, C / groups, height, width).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_convolution(call, 2); }),
-  .gradient = of_parts(),
-};
-
-OP(conv_transpose1d) {
-  .signature = "conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor? = None, "
-               "stride: int[] = [1], padding: int[] = [0], output_padding: int[] = [0], "
-               "groups: int = 1, dilation: int[] = [1]) -> Tensor",
-  .doc = "Spreads (N, C, L) or (C, L) with `weight` (C, out / groups, kernel).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_transposed(call, 1); }),
-  .gradient = of_parts(),
-};
-
-OP(conv_transpose2d) {
-  .signature = "conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor? = None, "
-               "stride: int[] = [1], padding: int[] = [0], output_padding: int[] = [0], "
-               "groups: int = 1, dilation: int[] = [1]) -> Tensor",
-  .doc = "Spreads (N, C, H, W) or (C, H, W) with `weight` (C, out / groups, height, width).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values { return run_transposed(call, 2); }),
-  .gradient = of_parts(),
 };
 
 }  // namespace weft::ops

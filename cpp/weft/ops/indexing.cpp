@@ -1,7 +1,5 @@
 // Reading and writing at indices and masks. Index values are checked before memory is touched.
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
 #include "ops.h"
 #include "weft/kernels/index.h"
@@ -15,16 +13,9 @@ using kernels::Places;
 
 namespace {
 
-void require_integers(const Call& call, size_t input, std::string_view name) {
-  const DType dtype = call.in(input).dtype;
-  call.require(tensor::is_integral(dtype), ErrorKind::dtype, name,
-               " must be of an integer dtype, got ", name_of(dtype));
-}
-
-void require_mask(const Call& call, size_t input) {
-  const DType dtype = call.in(input).dtype;
-  call.require(dtype == DType::boolean, ErrorKind::dtype, "mask must be of dtype bool, got ",
-               name_of(dtype));
+void require_integers(const Call& call, const Value& input, std::string_view name) {
+  call.require(tensor::is_integral(input.dtype()), ErrorKind::dtype, name,
+               " must be of an integer dtype, got ", name_of(input.dtype()));
 }
 
 void require_same_dtype(const Call& call, size_t input, std::string_view name) {
@@ -40,154 +31,99 @@ void check_range(const Call& call, const Array& indices, int64_t size, int64_t d
   }
 }
 
-// An index input as contiguous int64, all values in range.
-Array checked_indices(const Call& call, size_t input, int64_t size, int64_t dim) {
-  const Array indices = call.contiguous(input, DType::i64);
-  check_range(call, indices, size, dim);
-  return indices;
-}
-
-int64_t size_at(const Array& array, int64_t dim) {
-  return array.rank() == 0 ? 1 : array.sizes[dim];
-}
-
 // A 0-d array as one of one dimension; others as they are.
 Array at_least_1d(const Array& array) {
   return array.rank() == 0 ? array.view({1}, {1}, array.offset) : array;
 }
 
-Array flat(const Array& contiguous) {
-  return contiguous.view({contiguous.count()}, {1}, contiguous.offset);
+// An array of these sizes with the same elements: itself, or a copy that lies in a row.
+Array spread(const Array& array, const Dims& sizes, DType dtype) {
+  if (array.dtype == dtype && array.sizes == sizes && array.is_contiguous()) return array;
+  const Array result = Array::allocate(sizes, dtype);
+  kernels::copy(array.expand(sizes), result);
+  return result;
 }
 
-// One index for each slice of a dimension: index_select and its relatives.
-void require_vector(const Call& call, size_t input) {
-  require_integers(call, input, "index");
-  call.require(call.in(input).rank() <= 1, ErrorKind::shape,
-               "index must have at most one dimension, it has shape ", call.in(input).sizes);
-}
+// --- one index for each element ------------------------------------------------------------------
 
-// Writes `source` (input 2) into a copy of the input at the indices (input 1).
-void write_slices(Call& call, const Array& source, Combine combine) {
-  kernels::copy(call.in(0), call.out());
-  const Array out = at_least_1d(call.out());
+// Index must have input's rank and be no larger, but along dim, where any size will do.
+void check_elements(const Call& call) {
+  require_integers(call, call[1], "index");
   const int64_t dim = call.dim("dim", call.in(0).rank());
-  const Array indices = checked_indices(call, 1, out.sizes[dim], dim);
-  kernels::put(source, Places(out, indices, dim), out, combine);
-}
-
-void slices_shape(Call& call) {
-  const Array &input = call.in(0), &source = call.in(2);
-  require_vector(call, 1);
-  require_same_dtype(call, 2, "source");
-  const int64_t dim = call.dim("dim", input.rank());
-  Dims expected = at_least_1d(input).sizes;
-  expected[dim] = call.in(1).count();
-  call.require(at_least_1d(source).sizes == expected, ErrorKind::shape, "source must have shape ",
-               expected, " (input is ", input.sizes, ", index has ", call.in(1).count(),
-               " elements); it is ", source.sizes);
-  call.add_output(input.sizes, input.dtype);
-}
-
-// Index of input's rank, no larger than `array` (but along dim, where any size will do).
-void require_lines(const Call& call, const Array& array, std::string_view name, int64_t dim) {
-  const Array index = at_least_1d(call.in(1)), other = at_least_1d(array);
-  if (index.count() == 0) return;
-  bool fits = index.rank() == other.rank();
+  const Array index = at_least_1d(call.in(1)), input = at_least_1d(call.in(0));
+  bool fits = index.rank() == input.rank();
   for (int64_t i = 0; fits && i < index.rank(); ++i) {
-    fits = i == dim || index.sizes[i] <= other.sizes[i];
+    fits = i == dim || index.sizes[i] <= input.sizes[i];
   }
-  call.require(fits, ErrorKind::shape, "index must not be larger than ", name,
-               dim < 0 ? "" : base::text(" except in dimension ", dim), "; index is ",
-               call.in(1).sizes, ", ", name, " is ", array.sizes);
+  call.require(fits || index.count() == 0, ErrorKind::shape,
+               "index must not be larger than input except in dimension ", dim, "; index is ",
+               call.in(1).sizes, ", input is ", call.in(0).sizes);
 }
 
-void lines_shape(Call& call) {
-  require_integers(call, 1, "index");
+Places element_places(const Call& call, const Array& array) {
   const int64_t dim = call.dim("dim", call.in(0).rank());
-  require_lines(call, call.in(0), "input", dim);
+  const Array indices = call.contiguous(1, DType::i64);
+  check_range(call, indices, array.sizes[dim], dim);
+  return Places::of_elements(array, at_least_1d(indices), dim);
+}
+
+void scatter_shape(Call& call) {
+  check_elements(call);
   if (!call[2]->is_number) {
     require_same_dtype(call, 2, "src");
-    require_lines(call, call.in(2), "src", -1);
+    call.require(call.in(2).sizes == call.in(1).sizes, ErrorKind::shape,
+                 "src must have the shape of index; src is ", call.in(2).sizes, ", index is ",
+                 call.in(1).sizes);
   }
   call.add_output(call.in(0).sizes, call.in(0).dtype);
 }
 
-// Input 2 as values of the input's dtype; a number serves every index.
-Array line_source(const Call& call) {
-  if (!call[2]->is_number) return at_least_1d(call.in(2));
-  const Array number = Array::allocate({}, call.in(0).dtype);
-  kernels::copy(call.in(2), number);
-  return number.expand(at_least_1d(call.in(1)).sizes);
-}
-
-void write_lines(Call& call, Combine combine) {
+void scatter_kernel(Call& call, Combine combine) {
   kernels::copy(call.in(0), call.out());
-  const int64_t dim = call.dim("dim", call.in(0).rank());
   if (call.in(1).count() == 0) return;
-  const Array indices = checked_indices(call, 1, size_at(call.in(0), dim), dim);
-  kernels::scatter(line_source(call), dim, at_least_1d(indices), at_least_1d(call.out()), combine);
+  const Array out = at_least_1d(call.out());
+  kernels::put(call.contiguous(2, out.dtype), element_places(call, out), out, combine);
 }
 
-// A gradient of the part of src that index covers, with zeros for the rest.
-Value grown_to_source(const Gradient& g, const Value& gradient) {
-  const Dims &wanted = g.input_sizes(2), &given = g.input_sizes(1);
-  if (wanted == given) return gradient;
-  if (tensor::count_of(given) == 0) return zeros(wanted, g.output_dtype());
-  Dims pad;
-  for (size_t i = std::min(wanted.size(), given.size()); i-- > 0;) {
-    pad.push_back(0);
-    pad.push_back(wanted[i] - given[i]);
-  }
-  return constant_pad(gradient, pad, int64_t{0});
+Combine combine_of(const Call& call) {
+  const std::string& name = call.string("reduce");
+  if (name == "prod") return Combine::multiply;
+  if (name == "amax") return Combine::maximum;
+  if (name == "amin") return Combine::minimum;
+  call.fail(ErrorKind::value, "reduce must be 'prod', 'amax' or 'amin', got '", name, "'");
 }
 
-// The part of src that index covers.
-Value source_part(const Gradient& g, Value src) {
-  const Dims& sizes = g.input_sizes(1);
-  if (src.sizes() == sizes) return src;
-  if (tensor::count_of(sizes) == 0) return zeros(sizes, src.dtype());
-  for (size_t i = 0; i < sizes.size() && src.rank() > 0; ++i) {
-    src = slice(src, static_cast<int64_t>(i), 0, sizes[i]);
-  }
-  return src;
-}
+// --- indices of whole dimensions -----------------------------------------------------------------
 
-Value line_gradient(Gradient& g, const Value& grad, const Value& index) {
-  return grown_to_source(g, gather(grad, g.integer("dim"), index));
-}
-
-// --- several indices at once ---------------------------------------------------------------------
-
-// What index and index_put share: input 0 is indexed in `dims` by inputs 1, 2, ...
+// An array that is indexed in `dims` by several integer tensors, broadcast to each other.
 struct Indexing {
+  std::span<const Value> indices;
   Dims dims, index_sizes, result_sizes;
   int64_t before = 0;  // dimensions of the result in front of those of the indices
 
-  Indexing(const Call& call, size_t count) {
-    const Array& input = call.in(0);
-    const Dims& given = call.integers("dims");
-    call.require(count > 0 && given.size() == count, ErrorKind::shape,
-                 "dims must name one dimension for each of indices; got ", given, " for ", count,
-                 " indices");
+  Indexing(const Call& call, const Dims& sizes, std::span<const Value> indices, const Dims& given)
+      : indices(indices) {
+    call.require(!indices.empty() && given.size() == indices.size(), ErrorKind::shape,
+                 "dims must name one dimension for each of indices; got ", given, " for ",
+                 indices.size(), " indices");
+    const auto rank = static_cast<int64_t>(sizes.size());
+    call.require(rank > 0, ErrorKind::index, "a 0-d tensor cannot be indexed");
     bool adjacent = true;
-    for (size_t k = 0; k < count; ++k) {
-      call.require(input.rank() > 0, ErrorKind::index, "a 0-d tensor cannot be indexed");
-      dims.push_back(tensor::wrap_dim(call.heading(), given[k], input.rank()));
+    for (size_t k = 0; k < indices.size(); ++k) {
+      dims.push_back(tensor::wrap_dim(call.heading(), given[k], rank));
       call.require(k == 0 || dims[k] > dims[k - 1], ErrorKind::shape, "dims must be in order, got ",
                    given);
       adjacent = adjacent && (k == 0 || dims[k] == dims[k - 1] + 1);
-      require_integers(call, 1 + k, "indices");
-      const auto both = tensor::broadcast(index_sizes, call.in(1 + k).sizes);
+      require_integers(call, indices[k], "indices");
+      const auto both = tensor::broadcast(index_sizes, indices[k].sizes());
       call.require(both.has_value(), ErrorKind::index,
                    "shape mismatch: indexing tensors could not be broadcast together with shapes ",
-                   index_sizes, ", ", call.in(1 + k).sizes);
+                   index_sizes, ", ", indices[k].sizes());
       index_sizes = *both;
     }
     before = adjacent ? dims[0] : 0;
-    for (int64_t i = 0; i < input.rank(); ++i) {
-      if (std::find(dims.begin(), dims.end(), i) == dims.end())
-        result_sizes.push_back(input.sizes[i]);
+    for (int64_t i = 0; i < rank; ++i) {
+      if (std::find(dims.begin(), dims.end(), i) == dims.end()) result_sizes.push_back(sizes[i]);
     }
     for (size_t i = 0; i < index_sizes.size(); ++i) {
       result_sizes.insert(before + static_cast<int64_t>(i), index_sizes[i]);
@@ -196,20 +132,40 @@ struct Indexing {
   }
 
   Places places(const Call& call, const Array& array) const {
-    base::SmallVector<Array, 2> indices;
+    base::SmallVector<Array, 2> checked;
     for (size_t k = 0; k < dims.size(); ++k) {
-      const Array& given = call.in(1 + k);
-      if (given.dtype == DType::i64 && given.sizes == index_sizes && given.is_contiguous()) {
-        indices.push_back(given);
-      } else {
-        indices.push_back(Array::allocate(index_sizes, DType::i64));
-        kernels::copy(given.expand(index_sizes), indices.back());
-      }
-      check_range(call, indices.back(), array.sizes[dims[k]], dims[k]);
+      checked.push_back(spread(indices[k].array(), index_sizes, DType::i64));
+      check_range(call, checked.back(), array.sizes[dims[k]], dims[k]);
     }
-    return Places(array, indices, dims, before);
+    return Places(array, checked, dims, before);
   }
 };
+
+// How each op indexes its first input.
+Indexing index_dims(const Call& call) {
+  return {call, call.in(0).sizes, call.inputs.subspan(1), call.integers("dims")};
+}
+Indexing index_one_dim(const Call& call) {
+  const Dims dims{call.dim("dim", call.in(0).rank())};
+  return {call, at_least_1d(call.in(0)).sizes, call.inputs.subspan(1), dims};
+}
+Indexing index_rows(const Call& call) {
+  return {call, call.in(0).sizes, call.inputs.subspan(1), {0}};
+}
+Indexing index_to_write(const Call& call) {
+  const std::span<const Value> indices = call.inputs.subspan(1, call.inputs.size() - 2);
+  return {call, call.in(0).sizes, indices, call.integers("dims")};
+}
+
+template <Indexing (*of)(const Call& call)>
+void read_shape(Call& call) {
+  call.add_output(of(call).result_sizes, call.in(0).dtype);
+}
+template <Indexing (*of)(const Call& call)>
+void read_kernel(Call& call) {
+  const Array input = at_least_1d(call.in(0));
+  kernels::take(input, of(call).places(call, input), call.out());
+}
 
 // Index inputs of a rule, all but the first input and the last `behind` ones.
 Values index_inputs(Gradient& g, size_t behind) {
@@ -227,37 +183,6 @@ Array without_leading_ones(Array array, size_t rank) {
   return array;
 }
 
-// --- masks ---------------------------------------------------------------------------------------
-
-// Flat positions of the true elements of a mask that is broadcast to `sizes`.
-Array positions_of(const Array& mask, const Dims& sizes) {
-  Array whole = mask;
-  if (mask.dtype != DType::boolean || mask.sizes != sizes || !mask.is_contiguous()) {
-    whole = Array::allocate(sizes, DType::boolean);
-    kernels::copy(mask.expand(sizes), whole);
-  }
-  const Array positions = Array::allocate({kernels::count_true(whole)}, DType::i64);
-  kernels::true_positions(whole, {positions.as<int64_t>(), static_cast<size_t>(positions.count())});
-  return positions;
-}
-
-Dims broadcast_or_fail(const Call& call) {
-  const auto both = tensor::broadcast(call.in(0).sizes, call.in(1).sizes);
-  call.require(both.has_value(), ErrorKind::shape, "the shapes do not broadcast; ",
-               call.op.sig.parameters[0].name, " is ", call.in(0).sizes, ", mask is ",
-               call.in(1).sizes);
-  tensor::checked_count(call.heading(), *both);
-  return *both;
-}
-
-// An input broadcast to `sizes`, as contiguous memory.
-Array broadcast_contiguous(const Call& call, size_t input, const Dims& sizes) {
-  if (call.in(input).sizes == sizes) return call.contiguous(input);
-  const Array result = Array::allocate(sizes, call.in(input).dtype);
-  kernels::copy(call.in(input).expand(sizes), result);
-  return result;
-}
-
 }  // namespace
 
 // --- one index for each element ------------------------------------------------------------------
@@ -266,15 +191,13 @@ OP(gather) {
   .signature = "gather(input: Tensor, dim: int, index: Tensor) -> Tensor",
   .doc = "Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j].",
   .shape = [](Call& call) {
-    require_integers(call, 1, "index");
-    require_lines(call, call.in(0), "input", call.dim("dim", call.in(0).rank()));
+    check_elements(call);
     call.add_output(call.in(1).sizes, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
     if (call.in(1).count() == 0) return;
-    const int64_t dim = call.dim("dim", call.in(0).rank());
-    const Array indices = checked_indices(call, 1, size_at(call.in(0), dim), dim);
-    kernels::gather(at_least_1d(call.in(0)), dim, at_least_1d(indices), call.out());
+    const Array input = at_least_1d(call.in(0));
+    kernels::take(input, element_places(call, input), call.out());
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& index = g.input(1);
@@ -289,12 +212,13 @@ OP(scatter) {
   .doc =
       "Returns a copy of input with elements along a dimension replaced: for dim 0, "
       "out[index[i][j]][j] = src[i][j]. Where indices repeat, the last one counts.",
-  .shape = lines_shape,
-  .run = kernel([](Call& call) { write_lines(call, Combine::assign); }),
+  .shape = scatter_shape,
+  .run = kernel([](Call& call) { scatter_kernel(call, Combine::assign); }),
   .gradient = [](Gradient& g) -> Values {
     const Value& index = g.input(1);
-    return {g.needs(0) ? scatter(g.grad(), g.integer("dim"), index, 0.0) : Value(), Value(),
-            g.needs(2) ? line_gradient(g, g.grad(), index) : Value()};
+    const int64_t dim = g.integer("dim");
+    return {g.needs(0) ? scatter(g.grad(), dim, index, 0.0) : Value(), Value(),
+            g.needs(2) ? gather(g.grad(), dim, index) : Value()};
   },
 };
 
@@ -303,308 +227,65 @@ OP(scatter_add) {
   .doc =
       "Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j] "
       "+= src[i][j]. The order of additions is fixed.",
-  .shape = lines_shape,
-  .run = kernel([](Call& call) { write_lines(call, Combine::add); }),
+  .shape = scatter_shape,
+  .run = kernel([](Call& call) { scatter_kernel(call, Combine::add); }),
   .gradient = [](Gradient& g) -> Values {
     const Value& index = g.input(1);
-    return {g.grad(), Value(), g.needs(2) ? line_gradient(g, g.grad(), index) : Value()};
+    return {g.grad(), Value(), g.needs(2) ? gather(g.grad(), g.integer("dim"), index) : Value()};
   },
 };
 
-namespace {
-
-double identity_of(Combine combine, DType dtype) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (combine == Combine::add) return 0;
-  if (combine == Combine::multiply) return 1;
-  if (tensor::is_floating(dtype)) return combine == Combine::maximum ? -infinity : infinity;
-  return 0;  // integers take the limits of their dtype instead
-}
-
-// A value that changes nothing when others are combined with it.
-void fill_identity(const Array& out, Combine combine) {
-  const bool limits = combine == Combine::maximum || combine == Combine::minimum;
-  if (tensor::is_floating(out.dtype) || !limits) {
-    return kernels::fill(out, identity_of(combine, out.dtype));
-  }
-  const bool is_signed = out.dtype != DType::u8 && out.dtype != DType::boolean;
-  const int64_t bits = 8 * item_size(out.dtype) - 1;
-  const int64_t highest = out.dtype == DType::boolean ? 1
-                          : is_signed ? static_cast<int64_t>((uint64_t{1} << bits) - 1)
-                                      : 255;
-  kernels::fill(out, combine == Combine::minimum ? highest : is_signed ? -highest - 1 : 0);
-}
-
-struct Reduction {
-  Combine combine;
-  bool mean = false;
-};
-
-Reduction reduction_of(const Call& call) {
-  const std::string& name = call.string("reduce");
-  if (name == "sum") return {Combine::add};
-  if (name == "mean") return {Combine::add, true};
-  if (name == "prod") return {Combine::multiply};
-  if (name == "amax") return {Combine::maximum};
-  if (name == "amin") return {Combine::minimum};
-  call.fail(ErrorKind::value, "reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', got '", name,
-            "'");
-}
-
-template <class T>
-void divide_all(const Array& values, const Array& counts) {
-  for (int64_t i = 0; i < values.count(); ++i) {
-    const T count = std::max<T>(counts.as<T>()[i], 1);
-    T& value = values.as<T>()[i];
-    // Integers round down.
-    if constexpr (std::is_integral_v<T>) {
-      value = value / count - (value % count < 0);
-    } else {
-      value /= count;
-    }
-  }
-}
-
-}  // namespace
-
-OP(scatter_reduce) {
+OP(scatter_combine) {
   .signature =
-      "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, "
-      "include_self: bool = True) -> Tensor",
+      "scatter_combine(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor",
   .doc =
-      "Combines elements of src that have the same index along a dimension, by 'sum', 'prod', "
-      "'mean', 'amax' or 'amin'; include_self says whether input's own elements take part.",
+      "Returns a copy of input with values combined along a dimension as scatter_add adds them; "
+      "reduce is 'prod', 'amax' or 'amin'.",
   .shape = [](Call& call) {
-    reduction_of(call);
-    lines_shape(call);
+    combine_of(call);
+    scatter_shape(call);
   },
-  .run = kernel([](Call& call) {
-    const Reduction reduction = reduction_of(call);
-    const Array &input = call.in(0), &out = call.out();
-    const bool include_self = call.flag("include_self");
-    const int64_t dim = call.dim("dim", input.rank());
-    const DType lane = tensor::dtype_of(tensor::lane_of(input.dtype));
-    const Array result = at_least_1d(Array::allocate(input.sizes, lane));
-    kernels::copy(at_least_1d(input), result);
-    if (call.in(1).count() > 0) {
-      const Array indices = at_least_1d(checked_indices(call, 1, size_at(input, dim), dim));
-      const auto spread = [&](auto&& make) {
-        const Array number = Array::allocate({}, lane);
-        make(number);
-        return number.expand(indices.sizes);
-      };
-      if (!include_self) {
-        const Array identity = spread([&](const Array& number) {
-          const Array exact = Array::allocate({}, input.dtype);
-          fill_identity(exact, reduction.combine);
-          kernels::copy(exact, number);
-        });
-        kernels::scatter(identity, dim, indices, result, Combine::assign);
-      }
-      kernels::scatter(at_least_1d(call.contiguous(2, lane)), dim, indices, result,
-                       reduction.combine);
-      if (reduction.mean) {
-        const Array counts = Array::allocate(result.sizes, lane);
-        kernels::fill(counts, int64_t{include_self});
-        const Array one = spread([](const Array& number) { kernels::fill(number, int64_t{1}); });
-        kernels::scatter(one, dim, indices, counts, Combine::add);
-        if (lane == DType::f32) divide_all<float>(result, counts);
-        if (lane == DType::f64) divide_all<double>(result, counts);
-        if (lane == DType::i64) divide_all<int64_t>(result, counts);
-      }
-    }
-    kernels::copy(result, at_least_1d(out));
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &input = g.input(0), &index = g.input(1), &out = g.output();
-    const Value src = source_part(g, g.input(2));
-    const std::string& reduce = g.string("reduce");
-    const int64_t dim = g.integer("dim");
-    const bool include_self = g.flag("include_self");
-    const Value& grad = g.grad();
-    const DType dtype = g.output_dtype();
-    Value to_input = grad, to_src;
-    const Value blank = zeros(g.input_sizes(), dtype);
-    const auto at_index = [&](const Value& value) { return gather(value, dim, index); };
-    const auto added = [&](const Value& start, const Value& values) {
-      return scatter_add(start, dim, index, cast(values, dtype));
-    };
-    if (reduce == "sum") {
-      to_src = at_index(grad);
-    } else if (reduce == "mean") {
-      Value counts = added(include_self ? blank + 1.0 : blank, ones(src.sizes(), dtype));
-      to_input = grad / masked_fill(counts, eq(counts, 0.0), 1.0);
-      to_src = at_index(to_input);
-    } else if (reduce == "prod") {
-      // Where exactly one factor is zero, its gradient is the product of the others.
-      const Value without_zero = masked_fill(input, eq(input, 0.0), 1.0);
-      to_input =
-          grad * scatter_reduce(without_zero, dim, index, src, reduce, include_self) / without_zero;
-      const Value is_zero = eq(src, 0.0);
-      const Value only_zero = mul(is_zero, eq(at_index(added(blank, is_zero)), 1.0));
-      const Value others =
-          scatter_reduce(input, dim, index, masked_fill(src, only_zero, 1.0), reduce, include_self);
-      to_src = where(only_zero, at_index(grad * others),
-                     at_index(grad * out) / masked_fill(src, is_zero, 1.0));
-    } else {
-      const Value input_wins = cast(eq(input, out), dtype);
-      const Value src_wins = cast(eq(src, at_index(out)), dtype);
-      const Value shared = grad / added(input_wins, src_wins);
-      to_input = input_wins * shared;
-      to_src = src_wins * at_index(shared);
-    }
-    if (!include_self) to_input = scatter(to_input, dim, index, 0.0);
-    return {to_input, Value(), grown_to_source(g, to_src)};
-  },
+  .run = kernel([](Call& call) { scatter_kernel(call, combine_of(call)); }),
+  .gradient = no_gradient("scatter_reduce has the rules of its gradient"),
 };
 
-OP(take_along_dim) {
-  .signature = "take_along_dim(input: Tensor, indices: Tensor, dim: int? = None) -> Tensor",
+// --- indices of whole dimensions -----------------------------------------------------------------
+
+OP(index) {
+  .signature = "index(input: Tensor, indices: Tensor[], dims: int[]) -> Tensor",
   .doc =
-      "Picks elements along a dimension after broadcasting input and indices against each other; "
-      "without dim from the flattened input.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    if (!call.has("dim")) return {gather(reshape(call[0], {-1}), 0, reshape(call[1], {-1}))};
-    const int64_t rank = call.in(0).rank(), dim = call.dim("dim", rank);
-    call.require(call.in(1).rank() == rank, ErrorKind::shape,
-                 "input and indices must have the same number of dimensions; input is ",
-                 call.in(0).sizes, ", indices is ", call.in(1).sizes);
-    Dims input = call.in(0).sizes, indices = call.in(1).sizes;
-    for (int64_t i = 0; i < rank; ++i) {
-      if (i == dim) continue;
-      const bool fits = input[i] == indices[i] || input[i] == 1 || indices[i] == 1;
-      call.require(fits, ErrorKind::shape, "the shapes do not broadcast; input is ",
-                   call.in(0).sizes, ", indices is ", call.in(1).sizes);
-      input[i] = indices[i] = input[i] == 1 ? indices[i] : input[i];
-    }
-    return {gather(expand(call[0], input), dim, expand(call[1], indices))};
-  }),
-  .gradient = of_parts(),
+      "Picks elements by integer tensors, one for each of dims, broadcast against each other. "
+      "Their dimensions take the place of dims if those are neighbours, and come first otherwise.",
+  .shape = read_shape<index_dims>,
+  .run = kernel(read_kernel<index_dims>),
+  .gradient = [](Gradient& g) -> Values {
+    Values results(g.input_count());
+    results[0] =
+        index_backward(g.grad(), index_inputs(g, 0), g.input_sizes(), g.integers("dims"));
+    return results;
+  },
 };
-
-// --- one index for each slice --------------------------------------------------------------------
 
 OP(index_select) {
   .signature = "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
   .doc = "Picks slices of a dimension by their indices.",
   .shape = [](Call& call) {
-    require_vector(call, 1);
     Dims sizes = call.in(0).sizes;
-    const int64_t dim = call.dim("dim", call.in(0).rank());
-    if (sizes.empty()) {
-      call.require(call.in(1).count() == 1, ErrorKind::shape,
-                   "index must have one element for a 0-d input, it has ", call.in(1).count());
-    } else {
-      sizes[dim] = call.in(1).count();
-    }
-    tensor::checked_count(call.heading(), sizes);
+    const int64_t count = call.in(1).count();
+    call.require(call.in(1).rank() <= 1, ErrorKind::shape,
+                 "index must have at most one dimension, it has shape ", call.in(1).sizes);
+    call.require(count == 1 || !sizes.empty(), ErrorKind::shape,
+                 "index must have one element for a 0-d input, it has ", count);
+    const Indexing indexing = index_one_dim(call);
+    if (!sizes.empty()) sizes[indexing.dims[0]] = count;
     call.add_output(std::move(sizes), call.in(0).dtype);
   },
-  .run = kernel([](Call& call) {
-    const Array input = at_least_1d(call.in(0));
-    const int64_t dim = call.dim("dim", call.in(0).rank());
-    const Array indices = checked_indices(call, 1, input.sizes[dim], dim);
-    kernels::take(input, Places(input, indices, dim), call.out());
-  }),
+  .run = kernel(read_kernel<index_one_dim>),
   .gradient = [](Gradient& g) -> Values {
     const Value& index = g.input(1);
-    return {index_add(zeros(g.input_sizes(), g.output_dtype()), g.integer("dim"), index, g.grad()),
-            Value()};
-  },
-};
-
-OP(index_add) {
-  .signature =
-      "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> "
-      "Tensor",
-  .doc =
-      "Returns a copy of input with slices of source (times alpha) added at their indices. The "
-      "order of additions is fixed.",
-  .shape = slices_shape,
-  .run = kernel([](Call& call) {
-    Array source = call.contiguous(2);
-    const Attribute& alpha = call.attribute("alpha");
-    if (alpha != Attribute(int64_t{1}) && alpha != Attribute(1.0)) {
-      const DType lane = tensor::dtype_of(tensor::lane_of(source.dtype));
-      const Array scaled = Array::allocate(source.sizes, lane);
-      kernels::copy(source, scaled);
-      const double factor = call.real("alpha");
-      for (int64_t i = 0; i < scaled.count(); ++i) {
-        if (lane == DType::f32) scaled.as<float>()[i] *= static_cast<float>(factor);
-        if (lane == DType::f64) scaled.as<double>()[i] *= factor;
-        if (lane == DType::i64) {
-          const auto* whole = std::get_if<int64_t>(&alpha);
-          scaled.as<uint64_t>()[i] *= static_cast<uint64_t>(whole ? *whole : int64_t{factor != 0});
-        }
-      }
-      source = Array::allocate(source.sizes, source.dtype);
-      kernels::copy(scaled, source);
-    }
-    write_slices(call, source, Combine::add);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    Value to_source;
-    if (g.needs(2)) {
-      to_source = index_select(g.grad(), g.integer("dim"), index);
-      if (g.real("alpha") != 1) to_source = to_source * g.real("alpha");
-    }
-    return {g.grad(), Value(), to_source};
-  },
-};
-
-OP(index_copy) {
-  .signature = "index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor",
-  .doc = "Returns a copy of input with slices replaced by those of source at their indices.",
-  .shape = slices_shape,
-  .run = kernel([](Call& call) { write_slices(call, call.contiguous(2), Combine::assign); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    const int64_t dim = g.integer("dim");
-    return {g.needs(0) ? index_fill(g.grad(), dim, index, 0.0) : Value(), Value(),
-            g.needs(2) ? index_select(g.grad(), dim, index) : Value()};
-  },
-};
-
-OP(index_fill) {
-  .signature = "index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor|Number) -> Tensor",
-  .doc = "Returns a copy of input with slices filled with a value.",
-  .shape = [](Call& call) {
-    require_vector(call, 1);
-    call.require(call.in(2).rank() == 0, ErrorKind::shape, "value must be 0-d, it has shape ",
-                 call.in(2).sizes);
-    call.dim("dim", call.in(0).rank());
-    call.add_output(call.in(0).sizes, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    write_slices(call, call.contiguous(2, call.in(0).dtype), Combine::assign);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    const int64_t dim = g.integer("dim");
-    return {g.needs(0) ? index_fill(g.grad(), dim, index, 0.0) : Value(), Value(),
-            g.needs(2) ? sum(index_select(g.grad(), dim, index)) : Value()};
-  },
-};
-
-OP(take) {
-  .signature = "take(input: Tensor, index: Tensor) -> Tensor",
-  .doc = "Picks elements of the flattened input; the result has the shape of index.",
-  .shape = [](Call& call) {
-    require_integers(call, 1, "index");
-    call.add_output(call.in(1).sizes, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array input = flat(call.contiguous(0));
-    const Array indices = checked_indices(call, 1, input.count(), 0);
-    kernels::take(input, Places(input, indices, 0), call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& index = g.input(1);
-    const int64_t count = tensor::count_of(g.input_sizes());
-    const Value summed = index_put(zeros({count}, g.output_dtype()), {index}, g.grad(), {0}, true);
-    return {reshape(summed, g.input_sizes()), Value()};
+    if (g.input_sizes().empty()) return {g.grad(), Value()};
+    const Value places = index.rank() == 1 ? index : unsqueeze(index, 0);
+    return {index_backward(g.grad(), {places}, g.input_sizes(), {g.integer("dim")}), Value()};
   },
 };
 
@@ -614,80 +295,39 @@ OP(embedding) {
   .shape = [](Call& call) {
     call.require(call.in(0).rank() == 2, ErrorKind::shape,
                  "weight must have 2 dimensions, it has shape ", call.in(0).sizes);
-    require_integers(call, 1, "indices");
-    Dims sizes = call.in(1).sizes;
-    sizes.push_back(call.in(0).sizes[1]);
-    tensor::checked_count(call.heading(), sizes);
-    call.add_output(std::move(sizes), call.in(0).dtype);
+    read_shape<index_rows>(call);
   },
-  .run = kernel([](Call& call) {
-    const Array& weight = call.in(0);
-    const Array indices = checked_indices(call, 1, weight.sizes[0], 0);
-    kernels::take(weight, Places(weight, indices, 0), call.out());
-  }),
+  .run = kernel(read_kernel<index_rows>),
   .gradient = [](Gradient& g) -> Values {
     const Value& indices = g.input(1);
-    return {embedding_backward(g.grad(), indices, g.input_sizes()[0], g.integer("padding_idx")),
-            Value()};
+    const int64_t padding = g.integer("padding_idx");
+    const Value grad = padding < 0 ? g.grad()
+                                   : masked_fill(g.grad(), unsqueeze(eq(indices, padding), -1), 0.0);
+    return {index_backward(grad, {indices}, g.input_sizes(), {0}), Value()};
   },
 };
 
-OP(embedding_backward) {
+OP(index_backward) {
   .signature =
-      "embedding_backward(grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int = -1) "
-      "-> Tensor",
-  .doc = "Sums the gradients of an embedding's rows, in the order of the indices.",
+      "index_backward(grad: Tensor, indices: Tensor[], size: int[], dims: int[]) -> Tensor",
+  .doc = "Sums a gradient into zeros where index would read, in the order of the indices.",
   .shape = [](Call& call) {
-    require_integers(call, 1, "indices");
-    Dims expected = call.in(1).sizes;
-    call.require(call.in(0).rank() > 0, ErrorKind::shape, "grad must have at least one dimension");
-    expected.push_back(call.in(0).sizes.back());
-    call.require(call.in(0).sizes == expected, ErrorKind::shape, "grad must have shape ", expected,
-                 ", got ", call.in(0).sizes);
-    const Dims sizes{call.integer("num_weights"), expected.back()};
-    tensor::checked_count(call.heading(), sizes);
-    call.add_output(sizes, call.in(0).dtype);
+    const Dims& size = call.integers("size");
+    tensor::checked_count(call.heading(), size);
+    const Indexing indexing(call, size, call.inputs.subspan(1), call.integers("dims"));
+    call.require(call.in(0).sizes == indexing.result_sizes, ErrorKind::shape,
+                 "grad must have shape ", indexing.result_sizes, ", got ", call.in(0).sizes);
+    call.add_output(size, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
     const Array& out = call.out();
+    const Indexing indexing(call, out.sizes, call.inputs.subspan(1), call.integers("dims"));
     kernels::fill(out, int64_t{0});
-    const Array indices = checked_indices(call, 1, out.sizes[0], 0);
-    kernels::put(call.contiguous(0), Places(out, indices, 0), out, Combine::add);
-    const int64_t padding = call.integer("padding_idx");
-    if (padding >= 0 && padding < out.sizes[0]) {
-      const int64_t row = out.sizes[1] * item_size(out.dtype);
-      std::memset(out.data() + padding * row, 0, row);
-    }
+    kernels::put(call.contiguous(0), indexing.places(call, out), out, Combine::add);
   }),
   .gradient = [](Gradient& g) -> Values {
-    const Value& indices = g.input(1);
-    Value result = embedding(g.grad(), indices);
-    const int64_t padding = g.integer("padding_idx");
-    if (padding >= 0) result = masked_fill(result, unsqueeze(eq(indices, padding), -1), 0.0);
-    return {result, Value()};
-  },
-};
-
-// --- several indices at once ---------------------------------------------------------------------
-
-OP(index) {
-  .signature = "index(input: Tensor, indices: Tensor[], dims: int[]) -> Tensor",
-  .doc =
-      "Picks elements by integer tensors, one for each of dims, broadcast against each other. "
-      "Their dimensions take the place of dims if those are neighbours, and come first otherwise.",
-  .shape = [](Call& call) {
-    const Indexing indexing(call, call.inputs.size() - 1);
-    call.add_output(indexing.result_sizes, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Indexing indexing(call, call.inputs.size() - 1);
-    kernels::take(call.in(0), indexing.places(call, call.in(0)), call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Values indices = index_inputs(g, 0);
     Values results(g.input_count());
-    results[0] = index_put(zeros(g.input_sizes(), g.output_dtype()), indices, g.grad(),
-                           g.integers("dims"), true);
+    results[0] = index(g.grad(), index_inputs(g, 0), g.integers("dims"));
     return results;
   },
 };
@@ -700,28 +340,22 @@ OP(index_put) {
       "Returns a copy of input with values written (or added, with accumulate) where index would "
       "read. Where indices repeat, the last value counts, or all are added in order.",
   .shape = [](Call& call) {
-    call.require(call.inputs.size() >= 3, ErrorKind::shape, "indices must not be an empty list");
+    const Dims expected = index_to_write(call).result_sizes;
     const size_t last = call.inputs.size() - 1;
-    const Indexing indexing(call, last - 1);
     require_same_dtype(call, last, "values");
-    const Dims values = without_leading_ones(call.in(last), indexing.result_sizes.size()).sizes;
-    call.require(tensor::broadcast(indexing.result_sizes, values) == indexing.result_sizes,
-                 ErrorKind::shape, "shape mismatch: values of shape ", call.in(last).sizes,
-                 " cannot be broadcast to indexing result of shape ", indexing.result_sizes);
+    const Dims values = without_leading_ones(call.in(last), expected.size()).sizes;
+    call.require(tensor::broadcast(expected, values) == expected, ErrorKind::shape,
+                 "shape mismatch: values of shape ", call.in(last).sizes,
+                 " cannot be broadcast to indexing result of shape ", expected);
     call.add_output(call.in(0).sizes, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
-    const size_t last = call.inputs.size() - 1;
-    const Indexing indexing(call, last - 1);
+    const Indexing indexing = index_to_write(call);
     const Array& out = call.out();
     const Places places = indexing.places(call, out);
     kernels::copy(call.in(0), out);
-    Array values = without_leading_ones(call.in(last), indexing.result_sizes.size());
-    if (values.count() != 1 && !(values.sizes == indexing.result_sizes && values.is_contiguous())) {
-      const Array whole = Array::allocate(indexing.result_sizes, values.dtype);
-      kernels::copy(values.expand(indexing.result_sizes), whole);
-      values = whole;
-    }
+    Array values = without_leading_ones(call.inputs.back().array(), indexing.result_sizes.size());
+    if (values.count() != 1) values = spread(values, indexing.result_sizes, values.dtype);
     kernels::put(values, places, out, call.flag("accumulate") ? Combine::add : Combine::assign);
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -756,98 +390,28 @@ OP(masked_fill) {
   },
 };
 
-OP(masked_select) {
-  .signature = "masked_select(input: Tensor, mask: Tensor) -> Tensor",
-  .doc = "Returns the elements where mask is true, as a vector.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    broadcast_or_fail(call);
-  },
-  .run = by_value([](Call& call) {
-    const Dims sizes = broadcast_or_fail(call);
-    const Array positions = positions_of(call.in(1), sizes);
-    const Array input = flat(broadcast_contiguous(call, 0, sizes));
-    call.outputs.push_back(Array::allocate({positions.count()}, input.dtype));
-    kernels::take(input, Places(input, positions, 0), call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    const auto sizes = tensor::broadcast(g.input_sizes(0), g.input_sizes(1));
-    return {masked_scatter(zeros(*sizes, g.output_dtype()), mask, g.grad()), Value()};
-  },
-};
-
-OP(masked_scatter) {
-  .signature = "masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor",
-  .doc = "Returns a copy of input with the elements of source, in order, where mask is true.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    require_same_dtype(call, 2, "source");
-    call.add_output(broadcast_or_fail(call), call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array out = flat(call.out());
-    const Dims& sizes = call.out().sizes;
-    kernels::copy(call.in(0).expand(sizes), call.out());
-    const Array positions = positions_of(call.in(1), sizes);
-    call.require(call.in(2).count() >= positions.count(), ErrorKind::shape, "source has ",
-                 call.in(2).count(), " elements, but mask is true at ", positions.count());
-    Array source = flat(call.contiguous(2));
-    source.sizes[0] = positions.count();
-    kernels::put(source, Places(out, positions, 0), out, Combine::assign);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    return {g.needs(0) ? masked_fill(g.grad(), mask, 0.0) : Value(), Value(),
-            g.needs(2) ? masked_scatter_backward(g.grad(), mask, g.input_sizes(2)) : Value()};
-  },
-};
-
-OP(masked_scatter_backward) {
-  .signature = "masked_scatter_backward(grad: Tensor, mask: Tensor, size: int[]) -> Tensor",
-  .doc =
-      "Collects the elements where mask is true, in order, followed by zeros up to the given "
-      "shape.",
-  .shape = [](Call& call) {
-    require_mask(call, 1);
-    broadcast_or_fail(call);
-    tensor::checked_count(call.heading(), call.integers("size"));
-    call.add_output(call.integers("size"), call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Dims sizes = broadcast_or_fail(call);
-    const Array positions = positions_of(call.in(1), sizes);
-    const Array grad = flat(broadcast_contiguous(call, 0, sizes));
-    kernels::fill(call.out(), int64_t{0});
-    Array chosen = positions, out = flat(call.out());
-    chosen.sizes[0] = out.sizes[0] = std::min(positions.count(), out.count());
-    kernels::take(grad, Places(grad, chosen, 0), out);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& mask = g.input(1);
-    return {masked_scatter(zeros(g.input_sizes(), g.output_dtype()), mask, g.grad()), Value()};
-  },
-};
-
 OP(nonzero) {
   .signature = "nonzero(input: Tensor) -> Tensor",
   .doc = "Returns the indices of all elements that are not zero, one row for each.",
   .shape = [](Call&) {},
   .run = by_value([](Call& call) {
     const Dims& sizes = call.in(0).sizes;
-    const Array positions = positions_of(call.in(0), sizes);
-    const int64_t rank = call.in(0).rank(), count = positions.count();
-    if (rank == 1) {
-      call.outputs.push_back(positions.view({count, 1}, {1, 1}, 0));
-      return;
+    const Array mask = call.contiguous(0, DType::boolean);
+    const auto* values = mask.as<uint8_t>();
+    const int64_t rank = mask.rank(), count = std::count(values, values + mask.count(), 1);
+    const Array positions = Array::allocate({count, 1}, DType::i64);
+    auto* position = positions.as<int64_t>();
+    // Without a branch: whether an element is true cannot be predicted.
+    for (int64_t found = 0, i = 0; found < count; ++i) {
+      position[found] = i;
+      found += values[i];
     }
-    call.outputs.push_back(Array::allocate({count, rank}, DType::i64));
+    call.outputs.push_back(rank == 1 ? positions : Array::allocate({count, rank}, DType::i64));
+    if (rank == 1) return;
     auto* out = call.out().as<int64_t>();
     for (int64_t i = 0; i < count; ++i, out += rank) {
-      int64_t rest = positions.as<int64_t>()[i];
-      for (int64_t dim = rank - 1; dim >= 0; --dim) {
+      for (int64_t dim = rank - 1, rest = position[i]; dim >= 0; rest /= sizes[dim--]) {
         out[dim] = rest % sizes[dim];
-        rest /= sizes[dim];
       }
     }
   }),

@@ -20,15 +20,34 @@ DType joined_dtype(const Call& call) {
 // PyTorch's old empty tensor, of shape (0,), joins with anything.
 bool is_skipped(const Dims& sizes) { return sizes.size() == 1 && sizes[0] == 0; }
 
-// Copies a piece into its part of the result, of which `rows` lie `row_stride` elements apart. Work
-// that no thread would share goes without the costs of a general copy.
-void copy_piece(const Array& from, const Array& to, int64_t rows, int64_t row_stride) {
-  const int64_t item = item_size(to.dtype), row_bytes = from.count() / rows * item;
-  if (from.dtype != to.dtype || !from.is_contiguous() || rows * row_bytes > (1 << 20)) {
-    return kernels::copy(from, to);
+// Copies all inputs into their parts of the result, which follow each other along a dimension; a
+// new dimension (`stacked`) the inputs do not have. Work that no thread would share goes without
+// the costs of a general copy.
+void copy_pieces(Call& call, bool stacked) {
+  const Array& out = call.out();
+  if (out.count() == 0) return;
+  const int64_t dim = call.dim("dim", out.rank()), item = item_size(out.dtype);
+  const tensor::Split split = tensor::split_at(out.sizes, dim);
+  const int64_t step = split.size * split.inner * item;
+  Array part = out;
+  if (stacked) {
+    part.sizes.erase(dim);
+    part.strides.erase(dim);
   }
-  for (int64_t row = 0; row < rows; ++row) {
-    std::memcpy(to.data() + row * row_stride * item, from.data() + row * row_bytes, row_bytes);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Array& piece = call.in(i);
+    if (!stacked && is_skipped(piece.sizes)) continue;
+    const int64_t length = stacked ? 1 : piece.sizes[dim], bytes = piece.count() * item;
+    if (!stacked) part.sizes[dim] = length;
+    if (piece.dtype != out.dtype || !piece.is_contiguous() || bytes > (1 << 20)) {
+      kernels::copy(piece, part);
+    } else {
+      const int64_t row_bytes = bytes / split.outer;
+      for (int64_t row = 0; row < split.outer; ++row) {
+        std::memcpy(part.data() + row * step, piece.data() + row * row_bytes, row_bytes);
+      }
+    }
+    part.offset += length * out.strides[dim];
   }
 }
 
@@ -72,20 +91,7 @@ OP(cat) {
     tensor::checked_count(call.heading(), sizes);
     call.add_output(std::move(sizes), joined_dtype(call));
   },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    if (out.count() == 0) return;
-    const int64_t dim = call.dim("dim", out.rank());
-    const tensor::Split split = tensor::split_at(out.sizes, dim);
-    Array part = out;
-    for (size_t i = 0; i < call.inputs.size(); ++i) {
-      const Array& piece = call.in(i);
-      if (is_skipped(piece.sizes)) continue;
-      part.sizes[dim] = piece.sizes[dim];
-      copy_piece(piece, part, split.outer, split.size * split.inner);
-      part.offset += piece.sizes[dim] * part.strides[dim];
-    }
-  }),
+  .run = kernel([](Call& call) { copy_pieces(call, false); }),
   .gradient = [](Gradient& g) -> Values {
     const int64_t rank = static_cast<int64_t>(g.output_sizes().size());
     const int64_t dim = tensor::wrap_dim("cat", g.integer("dim"), rank);
@@ -118,19 +124,7 @@ OP(stack) {
     tensor::checked_count(call.heading(), sizes);
     call.add_output(std::move(sizes), joined_dtype(call));
   },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    if (out.count() == 0) return;
-    const int64_t dim = call.dim("dim", out.rank());
-    const tensor::Split split = tensor::split_at(out.sizes, dim);
-    Array part = out;
-    part.sizes.erase(dim);
-    part.strides.erase(dim);
-    for (size_t i = 0; i < call.inputs.size(); ++i) {
-      copy_piece(call.in(i), part, split.outer, split.size * split.inner);
-      part.offset += out.strides[dim];
-    }
-  }),
+  .run = kernel([](Call& call) { copy_pieces(call, true); }),
   .gradient = [](Gradient& g) -> Values { return unbind(g.grad(), g.integer("dim")); },
 };
 

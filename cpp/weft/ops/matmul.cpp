@@ -1,7 +1,6 @@
-// Products of matrices and vectors, and sums of products by Einstein's notation.
+// Products of matrices and vectors.
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "ops.h"
 #include "weft/kernels/gemm.h"
@@ -194,7 +193,7 @@ OP(mv) {
                     view_of(out, {out.sizes[0], 1}, {1, 1}));
   }),
   .gradient = [](Gradient& g) -> Values {
-    return {g.needs(0) ? outer(g.grad(), g.input(1)) : Value(),
+    return {g.needs(0) ? unsqueeze(g.grad(), 1) * g.input(1) : Value(),
             g.needs(1) ? mv(swapped(g.input(0)), g.grad()) : Value()};
   },
 };
@@ -218,18 +217,6 @@ OP(dot) {
     return {g.needs(0) ? g.grad() * g.input(1) : Value(),
             g.needs(1) ? g.grad() * g.input(0) : Value()};
   },
-};
-
-OP(outer) {
-  .signature = "outer(input: Tensor, vec2: Tensor) -> Tensor",
-  .doc = "Multiplies each element of a vector with each of another.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    require_rank(call, 0, 1);
-    require_rank(call, 1, 1);
-    return {unsqueeze(call[0], 1) * call[1]};
-  }),
-  .gradient = of_parts(),
 };
 
 // --- any number of dimensions -----------------------------------------------------------------------
@@ -305,58 +292,11 @@ OP(matmul) {
   .gradient = of_parts(),
 };
 
-// --- products added to something --------------------------------------------------------------------
-
-namespace {
-
-bool is_one(const Attribute& number) {
-  const auto* integer = std::get_if<int64_t>(&number);
-  const auto* real = std::get_if<double>(&number);
-  return (integer && *integer == 1) || (real && *real == 1);
-}
-
-Value times(const Arguments& arguments, std::string_view name, const Value& value) {
-  const Attribute& number = arguments.attribute(name);
-  if (is_one(number)) return value;
-  if (const auto* integer = std::get_if<int64_t>(&number)) return value * Value(*integer);
-  return value * Value(arguments.real(name));
-}
-
-// beta * input + alpha * product. With beta 0 input counts for nothing, be it NaN.
-Values added(const Call& call, const Value& product) {
-  const auto shape = tensor::broadcast(call.in(0).sizes, product.sizes());
-  call.require(shape && *shape == product.sizes(), ErrorKind::shape,
-               "input must broadcast to the product's shape; input is ", call.in(0).sizes,
-               ", the product is ", product.sizes());
-  const Value scaled = times(call, "alpha", product);
-  if (call.real("beta") == 0) return {scaled};
-  return {times(call, "beta", call[0]) + scaled};
-}
-
-// sum = beta * sum + alpha * product; integers wrap around.
-template <class T>
-void add_scaled(const Call& call, const Array& product, const Array& sum) {
-  const auto number = [&](std::string_view name) {
-    if (const auto* integer = std::get_if<int64_t>(&call.attribute(name))) {
-      return static_cast<T>(*integer);
-    }
-    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(call.real(name));
-    call.fail(ErrorKind::dtype, name, " must be an integer for integers, got ", call.real(name));
-  };
-  const T beta = number("beta"), alpha = number("alpha");
-  T* to = sum.as<T>();
-  const T* from = product.as<T>();
-  for (int64_t i = 0; i < sum.count(); ++i) {
-    to[i] = (beta == 0 ? T(0) : beta * to[i]) + alpha * from[i];
-  }
-}
-
-}  // namespace
+// --- a product added to something --------------------------------------------------------------------
 
 OP(addmm) {
-  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * (mat1 @ mat2).",
+  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor",
+  .doc = "Returns input + mat1 @ mat2.",
   .shape = [](Call& call) {
     require_rank(call, 1, 2);
     require_rank(call, 2, 2);
@@ -372,17 +312,6 @@ OP(addmm) {
   },
   .run = kernel([](Call& call) {
     const Array &input = call.in(0), &out = call.out();
-    if (!is_one(call.attribute("beta")) || !is_one(call.attribute("alpha"))) {
-      const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-      const Array sum = Array::allocate(out.sizes, lane);
-      const Array product = Array::allocate(out.sizes, lane);
-      kernels::copy(input.expand(out.sizes), sum);
-      kernels::matmul(call.in(1), call.in(2), product);
-      if (lane == DType::f32) add_scaled<float>(call, product, sum);
-      if (lane == DType::f64) add_scaled<double>(call, product, sum);
-      if (lane == DType::i64) add_scaled<uint64_t>(call, product, sum);
-      return kernels::copy(sum, out);
-    }
     if (input.sizes == out.sizes && input.is_contiguous()) {
       std::memcpy(out.data(), input.data(), out.count() * tensor::item_size(out.dtype));
     } else {
@@ -392,311 +321,9 @@ OP(addmm) {
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
-    return {g.needs(0) ? times(g, "beta", grad) : Value(),
-            g.needs(1) ? times(g, "alpha", linear(grad, g.input(2))) : Value(),
-            g.needs(2) ? times(g, "alpha", outer_sum(g.input(1), grad)) : Value()};
+    return {g.needs(0) ? grad : Value(), g.needs(1) ? linear(grad, g.input(2)) : Value(),
+            g.needs(2) ? outer_sum(g.input(1), grad) : Value()};
   },
-};
-
-OP(addmv) {
-  .signature = "addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * (mat @ vec).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    require_rank(call, 1, 2);
-    require_rank(call, 2, 1);
-    require_inner(call, 1, call[1].size(1), 2, call[2].size(0), "last size", "size");
-    return added(call, mv(call[1], call[2]));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(addr) {
-  .signature = "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * outer(vec1, vec2).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    require_rank(call, 1, 1);
-    require_rank(call, 2, 1);
-    return added(call, outer(call[1], call[2]));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(baddbmm) {
-  .signature = "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * bmm(batch1, batch2).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    require_rank(call, 1, 3);
-    require_rank(call, 2, 3);
-    require_inner(call, 1, call[1].size(0), 2, call[2].size(0), "first size", "first");
-    require_inner(call, 1, call[1].size(2), 2, call[2].size(1), "last size", "second last");
-    return added(call, bmm(call[1], call[2]));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(addbmm) {
-  .signature = "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, "
-               "alpha: Number = 1) -> Tensor",
-  .doc = "Returns beta * input + alpha * the sum of the products in a batch.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    require_rank(call, 1, 3);
-    require_rank(call, 2, 3);
-    require_inner(call, 1, call[1].size(0), 2, call[2].size(0), "first size", "first");
-    require_inner(call, 1, call[1].size(2), 2, call[2].size(1), "last size", "second last");
-    return added(call, sum(bmm(call[1], call[2]), {{0}}, false, call[1].dtype()));
-  }),
-  .gradient = of_parts(),
-};
-
-// --- Einstein's notation ----------------------------------------------------------------------------
-
-namespace {
-
-// A label is its letter; dimensions of an ellipsis are numbers below zero, the last one -1.
-using Labels = std::vector<int>;
-
-struct Equation {
-  std::vector<Labels> inputs;
-  Labels output;
-};
-
-Labels read_labels(const Call& call, const std::string& text, int64_t ellipsis_rank) {
-  Labels labels;
-  bool seen_dots = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '.') {
-      call.require(text.compare(i, 3, "...") == 0 && !seen_dots, ErrorKind::value,
-                   "'.' may only stand in one '...', in '", text, "'");
-      seen_dots = true;
-      for (int64_t k = -ellipsis_rank; k < 0; ++k) labels.push_back(static_cast<int>(k));
-      i += 2;
-      continue;
-    }
-    call.require(std::isalpha(static_cast<unsigned char>(text[i])) != 0, ErrorKind::value,
-                 "a subscript must be a letter, got '", text[i], "' in '", text, "'");
-    labels.push_back(text[i]);
-  }
-  return labels;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-int64_t count_letters(const std::string& term) {
-  return std::count_if(term.begin(), term.end(), [](char c) { return c != '.'; });
-}
-
-Equation read_equation(const Call& call) {
-  std::string text = call.string("equation");
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const size_t arrow = text.find("->");
-  const std::vector<std::string> terms = split(text.substr(0, arrow), ',');
-  call.require(terms.size() == call.inputs.size(), ErrorKind::value, "the equation '", text, "' has ",
-               terms.size(), " operands, but ", call.inputs.size(), " were given");
-  Equation equation;
-  int64_t widest = 0;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    const bool dots = terms[i].find('.') != std::string::npos;
-    const int64_t rest = call[i].rank() - count_letters(terms[i]);
-    call.require(dots ? rest >= 0 : rest == 0, ErrorKind::shape, "the subscripts '", terms[i],
-                 "' do not match the dimensions of operand ", i, ", which is ", call[i].sizes());
-    widest = std::max(widest, dots ? rest : 0);
-    equation.inputs.push_back(read_labels(call, terms[i], rest));
-  }
-  std::map<int, int> seen;
-  for (const Labels& labels : equation.inputs) {
-    for (int label : labels) ++seen[label];
-  }
-  if (arrow != std::string::npos) {
-    equation.output = read_labels(call, text.substr(arrow + 2), widest);
-    for (int label : equation.output) {
-      const auto name = static_cast<char>(label);
-      call.require(label < 0 || seen.count(label) != 0, ErrorKind::value, "output subscript '", name,
-                   "' does not appear in the equation's operands");
-      call.require(std::count(equation.output.begin(), equation.output.end(), label) == 1,
-                   ErrorKind::value, "output subscript '", name, "' appears more than once");
-    }
-  } else {
-    for (int64_t k = -widest; k < 0; ++k) equation.output.push_back(static_cast<int>(k));
-    for (const auto& [label, count] : seen) {
-      if (label >= 0 && count == 1) equation.output.push_back(label);
-    }
-  }
-  return equation;
-}
-
-// An operand, one label a dimension.
-struct Term {
-  Value value;
-  Labels labels;
-  bool has(int label) const { return std::count(labels.begin(), labels.end(), label) != 0; }
-  int64_t dim(int label) const {
-    return std::find(labels.begin(), labels.end(), label) - labels.begin();
-  }
-};
-
-// A label that stands twice in an operand means its diagonal.
-void take_diagonals(const Call& call, Term& term) {
-  for (size_t i = 0; i < term.labels.size();) {
-    const auto again = std::find(term.labels.begin() + i + 1, term.labels.end(), term.labels[i]);
-    if (again == term.labels.end()) {
-      ++i;
-      continue;
-    }
-    const int64_t other = again - term.labels.begin(), first = static_cast<int64_t>(i);
-    call.require(term.value.size(first) == term.value.size(other), ErrorKind::shape, "subscript '",
-                 static_cast<char>(*again), "' is repeated in an operand of shape ",
-                 term.value.sizes(), ", but its sizes differ");
-    const int label = *again;
-    term.value = diagonal(term.value, 0, first, other);
-    term.labels.erase(again);
-    term.labels.erase(term.labels.begin() + first);
-    term.labels.push_back(label);
-    i = 0;
-  }
-}
-
-template <class Keep>
-void sum_out(Term& term, Keep keep) {
-  Dims dims;
-  Labels kept;
-  for (size_t i = 0; i < term.labels.size(); ++i) {
-    if (keep(term.labels[i])) {
-      kept.push_back(term.labels[i]);
-    } else {
-      dims.push_back(static_cast<int64_t>(i));
-    }
-  }
-  if (dims.empty()) return;
-  term.value = sum(term.value, dims, false, term.value.dtype());
-  term.labels = kept;
-}
-
-// The operand as (batch..., rows, columns) with each group of labels as one dimension.
-Value as_matrices(const Term& term, const Labels& batch, const Labels& rows, const Labels& columns,
-                  const std::map<int, int64_t>& sizes) {
-  Dims order, wide, grouped;
-  for (const Labels* group : {&batch, &rows, &columns}) {
-    int64_t count = 1;
-    for (int label : *group) {
-      order.push_back(term.dim(label));
-      wide.push_back(sizes.at(label));
-      count *= wide.back();
-    }
-    grouped.push_back(count);
-  }
-  Value turned = permute(term.value, order);
-  if (turned.sizes() != wide) turned = expand(turned, wide);
-  return reshape(turned, grouped);
-}
-
-Term contract(const Term& a, const Term& b, const std::map<int, int64_t>& sizes,
-              const Labels& wanted) {
-  Labels batch, inner, left, right;
-  const auto is_wanted = [&](int label) {
-    return std::count(wanted.begin(), wanted.end(), label) != 0;
-  };
-  for (int label : a.labels) {
-    (b.has(label) ? (is_wanted(label) ? batch : inner) : left).push_back(label);
-  }
-  for (int label : b.labels) {
-    if (!a.has(label)) right.push_back(label);
-  }
-  const Value first = as_matrices(a, batch, left, inner, sizes);
-  const Value second = as_matrices(b, batch, inner, right, sizes);
-  Term result;
-  result.labels = batch;
-  result.labels.insert(result.labels.end(), left.begin(), left.end());
-  result.labels.insert(result.labels.end(), right.begin(), right.end());
-  Dims out;
-  for (int label : result.labels) out.push_back(sizes.at(label));
-  const Value product = batch.empty() ? mm(select(first, 0, 0), select(second, 0, 0))
-                                      : bmm(first, second);
-  result.value = reshape(product, out);
-  return result;
-}
-
-Values einsum_parts(const Call& call) {
-  call.require(!call.inputs.empty(), ErrorKind::value, "at least one operand must be given");
-  const Equation equation = read_equation(call);
-  std::vector<Term> terms;
-  std::map<int, int64_t> sizes;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    terms.push_back({call[i], equation.inputs[i]});
-    take_diagonals(call, terms.back());
-    for (size_t k = 0; k < terms.back().labels.size(); ++k) {
-      const int64_t size = terms.back().value.size(static_cast<int64_t>(k));
-      int64_t& known = sizes.try_emplace(terms.back().labels[k], size).first->second;
-      if (known != size && known != 1 && size != 1) {
-        std::string shapes;
-        for (const Value& value : call.inputs) {
-          shapes += (shapes.empty() ? "" : ", ") + tensor::shape_text(value.sizes());
-        }
-        call.fail(ErrorKind::shape, "subscript '", static_cast<char>(terms.back().labels[k]),
-                  "' has size ", size, " in operand ", i, " but ", known,
-                  " before; the operands are ", shapes);
-      }
-      if (size != 1) known = size;
-    }
-  }
-  Term result = terms[0];
-  for (size_t i = 0;; ++i) {
-    // What neither the output nor a later operand has can be added up now.
-    Labels wanted = equation.output;
-    for (size_t later = i + 1; later < terms.size(); ++later) {
-      wanted.insert(wanted.end(), terms[later].labels.begin(), terms[later].labels.end());
-    }
-    sum_out(result, [&](int label) {
-      return std::count(wanted.begin(), wanted.end(), label) != 0;
-    });
-    if (i + 1 == terms.size()) break;
-    wanted = equation.output;
-    for (size_t later = i + 2; later < terms.size(); ++later) {
-      wanted.insert(wanted.end(), terms[later].labels.begin(), terms[later].labels.end());
-    }
-    Term next = terms[i + 1];
-    sum_out(next, [&](int label) {
-      return result.has(label) || std::count(wanted.begin(), wanted.end(), label) != 0;
-    });
-    result = contract(result, next, sizes, wanted);
-  }
-  Dims order;
-  for (int label : equation.output) {
-    if (!result.has(label)) {  // an ellipsis of the output that no operand has
-      result.value = unsqueeze(result.value, -1);
-      result.labels.push_back(label);
-    }
-    order.push_back(result.dim(label));
-  }
-  return {permute(result.value, order)};
-}
-
-}  // namespace
-
-OP(einsum) {
-  .signature = "einsum(equation: str, operands: Tensor[]) -> Tensor",
-  .doc = "Multiplies operands and adds up the products as Einstein's notation says: 'ij,jk->ik' is a "
-         "matrix product. '...' stands for dimensions that broadcast; without '->' the result has the "
-         "subscripts that appear once, in order.",
-  .shape = of_parts(),
-  .run = composite(einsum_parts),
-  .gradient = of_parts(),
 };
 
 }  // namespace weft::ops

@@ -13,6 +13,14 @@ constexpr std::string_view constant_result = "its result is constant almost ever
 // Zeros like a gradient, also where that is infinite.
 Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gradient, 0); }
 
+// Of the larger or smaller of two: equal ones share the gradient evenly.
+Values extreme_gradient(Gradient& g, bool largest) {
+  const Value &x = g.input(0), &y = g.input(1);
+  const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
+  const Value below = where(lt(x, y), 0, shared), above = where(gt(x, y), 0, shared);
+  return largest ? Values{below, above} : Values{above, below};
+}
+
 // Quotients of integers have no value for a divisor that is zero. A number is seen here; an element of
 // a tensor is not, and gives 0.
 void infer_quotient(Call& call) {
@@ -22,6 +30,15 @@ void infer_quotient(Call& call) {
                        *other.array().as<int64_t>() == 0;
   call.require(!is_zero || tensor::is_floating(call.compute), ErrorKind::value,
                "ZeroDivisionError: other is zero, and integers cannot be divided by zero");
+}
+
+// A formula that tells something of each element.
+Declaration predicate(std::string_view signature, std::string_view doc, Formula formula) {
+  return {signature, doc, elementwise(boolean), formula, no_gradient(constant_result)};
+}
+
+Declaration of_integers(std::string_view signature, std::string_view doc, Formula formula) {
+  return {signature, doc, elementwise(promoted), formula, no_gradient("its operands are integers")};
 }
 
 }  // namespace
@@ -170,14 +187,6 @@ OP(sign) {
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(sgn) {
-  .signature = "sgn(input: Tensor) -> Tensor",
-  .doc = "Returns -1, 0 or 1 by the sign of each element.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x), sign(x)),
-  .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
-};
-
 OP(square) {
   .signature = "square(input: Tensor) -> Tensor",
   .doc = "Multiplies each element by itself.",
@@ -207,25 +216,6 @@ OP(addcmul) {
     if (g.needs(1)) result[1] = g.grad() * (g.input(2) * g.input(3));
     if (g.needs(2)) result[2] = g.grad() * (g.input(1) * g.input(3));
     if (g.needs(3)) result[3] = g.grad() * (g.input(1) * g.input(2));
-    return result;
-  },
-};
-
-OP(addcdiv) {
-  .signature = "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, "
-               "value: Tensor|Number = 1) -> Tensor",
-  .doc = "Computes input + value * tensor1 / tensor2.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, a, b, value), x + value * (a / b)),
-  .gradient = [](Gradient& g) -> Values {
-    Values result(4);
-    result[0] = g.grad();
-    if (g.needs(1)) result[1] = g.grad() * (g.input(3) / g.input(2));
-    if (g.needs(2)) {
-      const Value& divisor = g.input(2);
-      result[2] = -g.grad() * (g.input(3) * g.input(1) / (divisor * divisor));
-    }
-    if (g.needs(3)) result[3] = g.grad() * (g.input(1) / g.input(2));
     return result;
   },
 };
@@ -263,11 +253,7 @@ OP(maximum) {
          "gradient.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), max(x, y)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
-    return {where(lt(x, y), 0, shared), where(gt(x, y), 0, shared)};
-  },
+  .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, true); },
 };
 
 OP(minimum) {
@@ -276,37 +262,7 @@ OP(minimum) {
          "gradient.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), min(x, y)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value shared = where(eq(x, y), g.grad() * 0.5, g.grad());
-    return {where(gt(x, y), 0, shared), where(lt(x, y), 0, shared)};
-  },
-};
-
-OP(fmax) {
-  .signature = "fmax(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the larger of two elements; a number wins over a NaN.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, y), x >= y || isnan(y) ? x : y),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value second = where(isnan(y), 0, g.grad());  // as if input were the smaller one
-    const Value first = where(isnan(y), g.grad(), 0);
-    return {where(ge(x, y), g.grad(), first), where(ge(x, y), 0, second)};
-  },
-};
-
-OP(fmin) {
-  .signature = "fmin(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the smaller of two elements; a number wins over a NaN.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, y), x <= y || isnan(y) ? x : y),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    const Value second = where(isnan(y), 0, g.grad());  // as if input were the larger one
-    const Value first = where(isnan(y), g.grad(), 0);
-    return {where(le(x, y), g.grad(), first), where(le(x, y), 0, second)};
-  },
+  .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, false); },
 };
 
 OP(clamp_min) {
@@ -364,185 +320,82 @@ OP(clamp) {
 
 // --- comparison -----------------------------------------------------------------------------------
 
-OP(eq) {
-  .signature = "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input equals other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x == y),
-  .gradient = no_gradient(constant_result),
-};
+OP(eq) {predicate(
+  "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input equals other.",
+  FORMULA(numbers, (x, y), x == y))};
 
-OP(ne) {
-  .signature = "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input differs from other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != y),
-  .gradient = no_gradient(constant_result),
-};
+OP(ne) {predicate(
+  "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input differs from other.",
+  FORMULA(numbers, (x, y), x != y))};
 
-OP(lt) {
-  .signature = "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is less than other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x < y),
-  .gradient = no_gradient(constant_result),
-};
+OP(lt) {predicate(
+  "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is less than other.",
+  FORMULA(numbers, (x, y), x < y))};
 
-OP(le) {
-  .signature = "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is less than or equal to other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x <= y),
-  .gradient = no_gradient(constant_result),
-};
+OP(le) {predicate(
+  "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is less than or equal to other.",
+  FORMULA(numbers, (x, y), x <= y))};
 
-OP(gt) {
-  .signature = "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is greater than other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x > y),
-  .gradient = no_gradient(constant_result),
-};
+OP(gt) {predicate(
+  "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is greater than other.",
+  FORMULA(numbers, (x, y), x > y))};
 
-OP(ge) {
-  .signature = "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Tells where input is greater than or equal to other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x >= y),
-  .gradient = no_gradient(constant_result),
-};
+OP(ge) {predicate(
+  "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Tells where input is greater than or equal to other.",
+  FORMULA(numbers, (x, y), x >= y))};
 
-OP(isclose_number) {
-  .signature = "isclose_number(input: Tensor, other: Tensor, rtol: Tensor|Number, "
-               "atol: Tensor|Number) -> Tensor",
-  .doc = "Tells where two elements are equal or finite and near each other.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y, rtol, atol),
-                 either(x == y, both(!isinf(y), abs(x - y) <= atol + abs(rtol * y)))),
-  .gradient = no_gradient(constant_result),
-};
+OP(isnan) {predicate(
+  "isnan(input: Tensor) -> Tensor",
+  "Tells which elements are NaN.",
+  FORMULA(numbers, (x), isnan(x)))};
 
-OP(isclose) {
-  .signature = "isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, "
-               "equal_nan: bool = False) -> Tensor",
-  .doc = "Tells where abs(input - other) <= atol + rtol * abs(other).",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const double rtol = call.real("rtol"), atol = call.real("atol");
-    call.require(rtol >= 0 && atol >= 0, ErrorKind::value, "rtol and atol must not be negative, got ",
-                 rtol, " and ", atol);
-    const Value close = isclose_number(call[0], call[1], rtol, atol);
-    if (!call.flag("equal_nan")) return {close};
-    return {logical_or(close, logical_and(isnan(call[0]), isnan(call[1])))};
-  }),
-  .gradient = of_parts(),
-};
+OP(isinf) {predicate(
+  "isinf(input: Tensor) -> Tensor",
+  "Tells which elements are infinite.",
+  FORMULA(numbers, (x), isinf(x)))};
 
-OP(isnan) {
-  .signature = "isnan(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are NaN.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isnan(x)),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isinf) {
-  .signature = "isinf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are infinite.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x)),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isfinite) {
-  .signature = "isfinite(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are neither infinite nor NaN.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), !(isinf(x) || isnan(x))),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isposinf) {
-  .signature = "isposinf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are positive infinity.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x) && x > 0),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(isneginf) {
-  .signature = "isneginf(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are negative infinity.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), isinf(x) && x < 0),
-  .gradient = no_gradient(constant_result),
-};
-
-OP(signbit) {
-  .signature = "signbit(input: Tensor) -> Tensor",
-  .doc = "Tells which elements have a negative sign, -0.0 included.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), signbit(x)),
-  .gradient = no_gradient(constant_result),
-};
+OP(isfinite) {predicate(
+  "isfinite(input: Tensor) -> Tensor",
+  "Tells which elements are neither infinite nor NaN.",
+  FORMULA(numbers, (x), !(isinf(x) || isnan(x))))};
 
 // --- logic and bits -------------------------------------------------------------------------------
 
-OP(logical_and) {
-  .signature = "logical_and(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where both elements are nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != 0 && y != 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_and) {predicate(
+  "logical_and(input: Tensor, other: Tensor) -> Tensor",
+  "Tells where both elements are nonzero.",
+  FORMULA(numbers, (x, y), x != 0 && y != 0))};
 
-OP(logical_or) {
-  .signature = "logical_or(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where an element of the two is nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), x != 0 || y != 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_or) {predicate(
+  "logical_or(input: Tensor, other: Tensor) -> Tensor",
+  "Tells where an element of the two is nonzero.",
+  FORMULA(numbers, (x, y), x != 0 || y != 0))};
 
-OP(logical_xor) {
-  .signature = "logical_xor(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Tells where exactly one of two elements is nonzero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x, y), (x != 0) != (y != 0)),
-  .gradient = no_gradient(constant_result),
-};
+OP(logical_not) {predicate(
+  "logical_not(input: Tensor) -> Tensor",
+  "Tells which elements are zero.",
+  FORMULA(numbers, (x), x == 0))};
 
-OP(logical_not) {
-  .signature = "logical_not(input: Tensor) -> Tensor",
-  .doc = "Tells which elements are zero.",
-  .shape = elementwise(boolean),
-  .run = FORMULA(numbers, (x), x == 0),
-  .gradient = no_gradient(constant_result),
-};
+OP(bitwise_and) {of_integers(
+  "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by and; for bool it is logical and.",
+  FORMULA(integers, (x, y), x & y))};
 
-OP(bitwise_and) {
-  .signature = "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by and; for bool it is logical and.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x & y),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_or) {of_integers(
+  "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by or; for bool it is logical or.",
+  FORMULA(integers, (x, y), x | y))};
 
-OP(bitwise_or) {
-  .signature = "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by or; for bool it is logical or.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x | y),
-  .gradient = no_gradient("its operands are integers"),
-};
-
-OP(bitwise_xor) {
-  .signature = "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), x ^ y),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_xor) {of_integers(
+  "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
+  FORMULA(integers, (x, y), x ^ y))};
 
 OP(bitwise_not) {
   .signature = "bitwise_not(input: Tensor) -> Tensor",
@@ -558,36 +411,19 @@ OP(bitwise_not) {
   .gradient = of_parts(),
 };
 
-OP(bitwise_left_shift) {
-  .signature = "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), shift_left(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_left_shift) {of_integers(
+  "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
+  FORMULA(integers, (x, y), shift_left(x, y)))};
 
-OP(bitwise_right_shift) {
-  .signature = "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
-  .doc = "Shifts bits to the right by other places; the sign stays.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), shift_right(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(bitwise_right_shift) {of_integers(
+  "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+  "Shifts bits to the right by other places; the sign stays.",
+  FORMULA(integers, (x, y), shift_right(x, y)))};
 
-OP(gcd) {
-  .signature = "gcd(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the greatest common divisor of two integers.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), gcd(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
-
-OP(lcm) {
-  .signature = "lcm(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Returns the least common multiple of two integers.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(integers, (x, y), lcm(x, y)),
-  .gradient = no_gradient("its operands are integers"),
-};
+OP(gcd) {of_integers(
+  "gcd(input: Tensor, other: Tensor) -> Tensor",
+  "Returns the greatest common divisor of two integers.",
+  FORMULA(integers, (x, y), gcd(x, y)))};
 
 }  // namespace weft::ops

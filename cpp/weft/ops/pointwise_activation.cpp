@@ -1,4 +1,4 @@
-// Activations of neural networks, and the element-wise parts of losses.
+// Activations of neural networks.
 #include "ops.h"
 
 namespace weft::ops {
@@ -40,18 +40,6 @@ OP(relu) {
   .gradient = [](Gradient& g) -> Values { return {where(le(g.output(), 0), 0, g.grad())}; },
 };
 
-OP(relu6) {
-  .signature = "relu6(input: Tensor) -> Tensor",
-  .doc = "Limits elements to the range from 0 to 6.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x), x > 6 ? 6 : x > 0 || isnan(x) ? x : 0),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    return {where(gt(x, 0), where(lt(x, 6), g.grad(), 0), 0)};
-  },
-  .shown_as = "HardtanhBackward0",
-};
-
 OP(leaky_relu) {
   .signature = "leaky_relu(input: Tensor, negative_slope: Tensor|Number = 0.01) -> Tensor",
   .doc = "Multiplies negative elements by negative_slope.",
@@ -64,57 +52,21 @@ OP(leaky_relu) {
   },
 };
 
-OP(prelu_elements) {
-  .signature = "prelu_elements(input: Tensor, weight: Tensor) -> Tensor",
-  .doc = "Multiplies negative elements by weight, which broadcasts.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, weight), x > 0 ? x : x * weight),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    return {g.needs(0) ? where(gt(x, 0), g.grad(), g.grad() * g.input(1)) : Value(),
-            g.needs(1) ? where(gt(x, 0), 0, g.grad() * x) : Value()};
-  },
-  .shown_as = "PreluKernelBackward0",
-};
-
 OP(elu) {
-  .signature = "elu(input: Tensor, alpha: Tensor|Number = 1.0) -> Tensor",
-  .doc = "Computes alpha * (exp(x) - 1) for negative elements and keeps positive ones.",
+  .signature = "elu(input: Tensor, alpha: Tensor|Number = 1.0, scale: Tensor|Number = 1.0, "
+               "input_scale: Tensor|Number = 1.0) -> Tensor",
+  .doc = "Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones; "
+         "scale multiplies both.",
   .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, alpha), x > 0 ? x : alpha * expm1(x)),
+  .run = FORMULA(floats, (x, alpha, scale, rate), scale * (x > 0 ? x : alpha * expm1(rate * x))),
   .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &alpha = g.input(1);
+    const Value &x = g.input(0), &alpha = g.input(1), &rate = g.input(3);
+    const Value slope = g.grad() * g.input(2);
     // The exponent is limited, so that nothing overflows in the branch that is not taken.
-    const Value e = exp(where(gt(x, 0), 0, x));
-    return {where(gt(x, 0), g.grad(), g.grad() * (alpha * e)),
-            g.needs(1) ? where(gt(x, 0), 0, g.grad() * (e - 1)) : Value()};
+    const Value e = exp(where(gt(x, 0), 0, x) * rate);
+    return {where(gt(x, 0), slope, slope * (alpha * rate * e)),
+            g.needs(1) ? where(gt(x, 0), 0, slope * (e - 1)) : Value(), Value(), Value()};
   },
-};
-
-OP(celu) {
-  .signature = "celu(input: Tensor, alpha: Tensor|Number = 1.0) -> Tensor",
-  .doc = "Computes alpha * (exp(x / alpha) - 1) for negative elements and keeps positive ones.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, alpha), x > 0 ? x : alpha * expm1(x / alpha)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input(0);
-    const Value e = exp(where(gt(x, 0), 0, x) / g.input(1));
-    return {where(gt(x, 0), g.grad(), g.grad() * e), Value()};
-  },
-};
-
-OP(selu) {
-  .signature = "selu(input: Tensor) -> Tensor",
-  .doc = "Computes elu with the constants that keep mean 0 and variance 1.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), 1.0507009873554805 * (x > 0 ? x : 1.6732632423543772 * expm1(x))),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    constexpr double scale = 1.0507009873554805, alpha = 1.6732632423543772;
-    const Value e = exp(where(gt(x, 0), 0, x)) * (scale * alpha);
-    return {g.grad() * where(gt(x, 0), scale, e)};
-  },
-  .shown_as = "EluBackward0",
 };
 
 OP(silu) {
@@ -126,18 +78,6 @@ OP(silu) {
     const Value& x = g.input();
     const Value s = sigmoid(x);
     return {g.grad() * s + sigmoid_backward(g.grad() * x, s)};
-  },
-};
-
-OP(mish) {
-  .signature = "mish(input: Tensor) -> Tensor",
-  .doc = "Computes x * tanh(softplus(x)).",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x * tanh_softplus(x)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    const Value t = tanh(softplus(x));
-    return {g.grad() * (t + x * sigmoid(x) * (1 - t * t))};
   },
 };
 
@@ -214,120 +154,6 @@ OP(hardtanh) {
     const Value& x = g.input();
     return {where(gt(x, g.input(1)), where(lt(x, g.input(2)), g.grad(), 0), 0), Value(), Value()};
   },
-};
-
-OP(hardsigmoid) {
-  .signature = "hardsigmoid(input: Tensor) -> Tensor",
-  .doc = "Limits x / 6 + 1 / 2 to the range from 0 to 1.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), min(max(x + 3, T(0)), T(6)) / 6),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    return {where(gt(x, -3), where(lt(x, 3), g.grad() * (1.0 / 6), 0), 0)};
-  },
-};
-
-OP(hardswish) {
-  .signature = "hardswish(input: Tensor) -> Tensor",
-  .doc = "Computes x * hardsigmoid(x).",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x * min(max(x + 3, T(0)), T(6)) / 6),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    const Value middle = g.grad() * (x * (1.0 / 3) + 0.5);
-    return {where(le(x, -3), 0, where(lt(x, 3), middle, g.grad()))};
-  },
-};
-
-OP(hardshrink) {
-  .signature = "hardshrink(input: Tensor, lambd: Tensor|Number = 0.5) -> Tensor",
-  .doc = "Replaces elements between -lambd and lambd by 0.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, limit), x >= -limit && x <= limit ? 0 : x),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &limit = g.input(1);
-    return {where(ge(x, -limit), where(le(x, limit), 0, g.grad()), g.grad()), Value()};
-  },
-};
-
-OP(softshrink) {
-  .signature = "softshrink(input: Tensor, lambd: Tensor|Number = 0.5) -> Tensor",
-  .doc = "Moves elements toward 0 by lambd, at most to 0.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, limit), x > limit ? x - limit : x < -limit ? x + limit
-                                     : isnan(x) ? x : 0),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &limit = g.input(1);
-    return {where(ge(x, -limit), where(le(x, limit), 0, g.grad()), g.grad()), Value()};
-  },
-};
-
-OP(tanhshrink) {
-  .signature = "tanhshrink(input: Tensor) -> Tensor",
-  .doc = "Computes x - tanh(x).",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x - tanh(x)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value t = tanh(g.input());
-    return {g.grad() * (t * t)};
-  },
-};
-
-OP(softsign) {
-  .signature = "softsign(input: Tensor) -> Tensor",
-  .doc = "Computes x / (1 + |x|).",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x / (1 + abs(x))),
-  .gradient = [](Gradient& g) -> Values {
-    const Value slope = 1 / (1 + abs(g.input()));
-    return {g.grad() * (slope * slope)};
-  },
-};
-
-OP(threshold) {
-  .signature = "threshold(input: Tensor, threshold: Tensor|Number, value: Tensor|Number) -> Tensor",
-  .doc = "Replaces elements that do not exceed threshold by value.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, limit, value), x <= limit ? value : x),
-  .gradient = [](Gradient& g) -> Values {
-    return {where(le(g.input(0), g.input(1)), 0, g.grad()), Value(), Value()};
-  },
-};
-
-// --- losses ---------------------------------------------------------------------------------------
-
-OP(smooth_l1_elements) {
-  .signature = "smooth_l1_elements(input: Tensor, target: Tensor, beta: Tensor|Number = 1.0) -> "
-               "Tensor",
-  .doc = "Computes the smooth L1 distance of two elements: squared below beta, linear above.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, y, beta), abs(x - y) < beta ? 0.5 * (x - y) * (x - y) / beta
-                                                         : abs(x - y) - 0.5 * beta),
-  .gradient = [](Gradient& g) -> Values {
-    const Value difference = g.input(0) - g.input(1);
-    const Value& beta = g.input(2);
-    const Value near = difference / beta;
-    const Value slope =
-        g.grad() * where(lt(abs(difference), beta), near, sign(difference));
-    return {slope, g.needs(1) ? -slope : Value(), Value()};
-  },
-  .shown_as = "SmoothL1LossBackward0",
-};
-
-OP(huber_elements) {
-  .signature = "huber_elements(input: Tensor, target: Tensor, delta: Tensor|Number = 1.0) -> Tensor",
-  .doc = "Computes Huber's distance of two elements: squared below delta, linear above.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, y, delta), abs(x - y) <= delta ? 0.5 * (x - y) * (x - y)
-                                                            : delta * (abs(x - y) - 0.5 * delta)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value difference = g.input(0) - g.input(1);
-    const Value& delta = g.input(2);
-    const Value slope = g.grad() * where(le(abs(difference), delta), difference,
-                                         delta * sign(difference));
-    return {slope, g.needs(1) ? -slope : Value(), Value()};
-  },
-  .shown_as = "HuberLossBackward0",
 };
 
 }  // namespace weft::ops

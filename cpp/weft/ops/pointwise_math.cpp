@@ -47,38 +47,12 @@ OP(trunc) {
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(round_to_integer) {
-  .signature = "round_to_integer(input: Tensor) -> Tensor",
+OP(round) {
+  .signature = "round(input: Tensor) -> Tensor",
   .doc = "Rounds each element to the nearest integer, halves to the even one.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), round(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
-  .shown_as = "RoundBackward0",
-};
-
-OP(round) {
-  .signature = "round(input: Tensor, *, decimals: int = 0) -> Tensor",
-  .doc = "Rounds each element to a number of decimals, halves to the even neighbour.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const int64_t decimals = call.integer("decimals");
-    if (decimals == 0) return {round_to_integer(call[0])};
-    call.require(tensor::is_floating(call[0].dtype()), ErrorKind::dtype,
-                 "decimals can be given for floating-point numbers only, got ",
-                 tensor::name_of(call[0].dtype()));
-    const double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
-    if (decimals < 0) return {round_to_integer(call[0] / scale) * scale};
-    return {round_to_integer(call[0] * scale) / scale};
-  }),
-  .gradient = of_parts(),
-};
-
-OP(frac) {
-  .signature = "frac(input: Tensor) -> Tensor",
-  .doc = "Returns what trunc takes away.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x), x - trunc(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad()}; },
 };
 
 // --- exponents and logarithms ---------------------------------------------------------------------
@@ -108,14 +82,6 @@ OP(exp) {
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), exp(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * g.output()}; },
-};
-
-OP(exp2) {
-  .signature = "exp2(input: Tensor) -> Tensor",
-  .doc = "Raises 2 to the power of each element.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), exp2(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (g.output() * ln2)}; },
 };
 
 OP(expm1) {
@@ -158,30 +124,6 @@ OP(log1p) {
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() + 1)}; },
 };
 
-OP(logaddexp) {
-  .signature = "logaddexp(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Computes log(exp(input) + exp(other)) without overflow.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, y), x == y ? x + 0.6931471805599453
-                                        : max(x, y) + log1p(exp(-abs(x - y)))),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    return {g.grad() * sigmoid(x - y), g.grad() * sigmoid(y - x)};
-  },
-};
-
-OP(logaddexp2) {
-  .signature = "logaddexp2(input: Tensor, other: Tensor) -> Tensor",
-  .doc = "Computes log2(2^input + 2^other) without overflow.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x, y), x == y ? x + 1
-                                        : max(x, y) + 1.4426950408889634 * log1p(exp2(-abs(x - y)))),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
-    return {g.grad() * sigmoid((x - y) * ln2), g.grad() * sigmoid((y - x) * ln2)};
-  },
-};
-
 OP(xlogy) {
   .signature = "xlogy(input: Tensor|Number, other: Tensor|Number) -> Tensor",
   .doc = "Computes input * log(other), which is 0 where input is 0 and other is a number.",
@@ -212,14 +154,6 @@ OP(cos) {
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * sin(g.input())}; },
-};
-
-OP(tan) {
-  .signature = "tan(input: Tensor) -> Tensor",
-  .doc = "Returns the tangent of each element.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), tan(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (1 + g.output() * g.output())}; },
 };
 
 OP(asin) {
@@ -320,43 +254,6 @@ OP(acosh) {
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() - 1)}; },
 };
 
-OP(atanh) {
-  .signature = "atanh(input: Tensor) -> Tensor",
-  .doc = "Returns the number whose hyperbolic tangent each element is.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), atanh(x)),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() / (1 - g.input() * g.input())}; },
-};
-
-OP(sinc) {
-  .signature = "sinc(input: Tensor) -> Tensor",
-  .doc = "Computes sin(pi x) / (pi x), which is 1 at 0.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x == 0 ? 1 : sin(T(x * 3.141592653589793)) / (x * 3.141592653589793)),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& x = g.input();
-    const Value angle = x * pi;
-    const Value slope = (cos(angle) - g.output()) / where(eq(x, 0), 1, x);
-    return {g.grad() * slope};
-  },
-};
-
-OP(deg2rad) {
-  .signature = "deg2rad(input: Tensor) -> Tensor",
-  .doc = "Converts degrees to radians.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x * 0.017453292519943295),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (pi / 180)}; },
-};
-
-OP(rad2deg) {
-  .signature = "rad2deg(input: Tensor) -> Tensor",
-  .doc = "Converts radians to degrees.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), x * 57.29577951308232),
-  .gradient = [](Gradient& g) -> Values { return {g.grad() * (180 / pi)}; },
-};
-
 // --- special functions ----------------------------------------------------------------------------
 
 OP(erf) {
@@ -415,65 +312,7 @@ OP(polygamma) {
   },
 };
 
-OP(log_odds) {
-  .signature = "log_odds(input: Tensor) -> Tensor",
-  .doc = "Computes log(x / (1 - x)): logit without limits.",
-  .shape = elementwise(floating),
-  .run = FORMULA(floats, (x), log(x / (1 - x))),
-  .gradient = [](Gradient& g) -> Values {
-    return {g.grad() / (g.input() * (1 - g.input()))};
-  },
-  .shown_as = "LogitBackward0",
-};
-
-OP(logit) {
-  .signature = "logit(input: Tensor, eps: float? = None) -> Tensor",
-  .doc = "Computes log(x / (1 - x)), the inverse of sigmoid; with eps, x is first limited to "
-         "[eps, 1 - eps].",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    if (!call.has("eps")) return {log_odds(call[0])};
-    const double eps = call.real("eps");
-    return {log_odds(clamp_range(call[0], eps, 1 - eps))};
-  }),
-  .gradient = of_parts(),
-};
-
 // --- odd numbers ----------------------------------------------------------------------------------
-
-OP(replace_nonfinite) {
-  .signature = "replace_nonfinite(input: Tensor, nan: Tensor|Number, posinf: Tensor|Number, "
-               "neginf: Tensor|Number) -> Tensor",
-  .doc = "Replaces NaN and the infinities by given numbers.",
-  .shape = elementwise(first),
-  .run = FORMULA(numbers, (x, nan, positive, negative),
-                 isnan(x) ? nan : isinf(x) ? (x > 0 ? positive : negative) : x),
-  .gradient = [](Gradient& g) -> Values {
-    return {where(isfinite(g.input()), g.grad(), 0), Value(), Value(), Value()};
-  },
-  .shown_as = "NanToNumBackward0",
-};
-
-OP(nan_to_num) {
-  .signature = "nan_to_num(input: Tensor, nan: float? = None, posinf: float? = None, "
-               "neginf: float? = None) -> Tensor",
-  .doc = "Replaces NaN (by 0) and the infinities (by the largest finite numbers) or by given ones.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const DType dtype = call[0].dtype();
-    if (!tensor::is_floating(dtype)) return {clone(call[0])};
-    const double largest = dtype == DType::f64   ? std::numeric_limits<double>::max()
-                           : dtype == DType::f16 ? 65504.0
-                           : dtype == DType::bf16 ? 0x1.fep127
-                                                  : std::numeric_limits<float>::max();
-    auto given = [&](std::string_view name, double fallback) {
-      return call.has(name) ? call.real(name) : fallback;
-    };
-    return {replace_nonfinite(call[0], given("nan", 0), given("posinf", largest),
-                              given("neginf", -largest))};
-  }),
-  .gradient = of_parts(),
-};
 
 OP(copysign) {
   .signature = "copysign(input: Tensor, other: Tensor|Number) -> Tensor",
@@ -485,14 +324,6 @@ OP(copysign) {
     const Value ratio = where(eq(x, 0), 0, g.output() / x);
     return {g.grad() * ratio, g.needs(1) ? zeros_of(g.grad()) : Value()};
   },
-};
-
-OP(heaviside) {
-  .signature = "heaviside(input: Tensor, values: Tensor) -> Tensor",
-  .doc = "Returns 0 for negative elements, 1 for positive ones, and values where input is 0.",
-  .shape = elementwise(promoted),
-  .run = FORMULA(numbers, (x, y), x == 0 ? y : isnan(x) ? x : T(x > 0)),
-  .gradient = no_gradient("its result is constant almost everywhere"),
 };
 
 }  // namespace weft::ops

@@ -1,15 +1,12 @@
 // The gates of recurrent cells, everything between two matrix products as one op.
-#include "ops.h"
-#include "weft/kernels/map.h"
 #include "weft/kernels/normalize.h"
+#include "weft/ops/lanes.h"
 
 namespace weft::ops {
 using namespace graph;
 using base::ErrorKind;
 
 namespace {
-
-DType lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)); }
 
 // The gates are `parts` times as wide as the state, and all are of one float dtype.
 void require_gates(const Call& call, size_t gates, size_t state, int64_t parts) {
@@ -24,33 +21,10 @@ void require_gates(const Call& call, size_t gates, size_t state, int64_t parts) 
                tensor::name_of(g.dtype), " and ", tensor::name_of(s.dtype));
 }
 
-// Outputs of the lane's dtype for a kernel; converted when this goes out of scope.
-class LaneOutputs {
- public:
-  explicit LaneOutputs(Call& call) : call_(call) {
-    for (const Array& out : call.outputs) {
-      const DType lane = lane_dtype(out.dtype);
-      arrays_.push_back(out.dtype == lane ? out : Array::allocate(out.sizes, lane));
-    }
-  }
-  const Array& operator[](size_t i) const { return arrays_[i]; }
-  void finish() {
-    for (size_t i = 0; i < arrays_.size(); ++i) {
-      if (arrays_[i].dtype != call_.out(i).dtype) kernels::copy(arrays_[i], call_.out(i));
-    }
-  }
-
- private:
-  Call& call_;
-  base::SmallVector<Array, 3> arrays_;
-};
-
-Array lane_input(const Call& call, size_t i) {
-  return call.contiguous(i, lane_dtype(call.in(i).dtype));
-}
-
 // Part k of the last dimension, which is cut into pieces of `size`.
-Value part(const Value& gates, int64_t k, int64_t size) { return narrow(gates, -1, k * size, size); }
+Value part(const Value& gates, int64_t k, int64_t size) {
+  return slice(gates, -1, k * size, (k + 1) * size);
+}
 
 Value slope_of_sigmoid(const Value& gate) { return gate * (1 - gate); }
 Value slope_of_tanh(const Value& value) { return 1 - value * value; }
@@ -67,9 +41,9 @@ OP(lstm_gates) {
     call.add_output(call.in(1).sizes, call.in(1).dtype);
   },
   .run = kernel([](Call& call) {
-    LaneOutputs out(call);
-    kernels::lstm_gates(lane_input(call, 0), lane_input(call, 1), out[0], out[1]);
-    out.finish();
+    into_all(call, [&](const auto& out) {
+      kernels::lstm_gates(lane_input(call, 0), lane_input(call, 1), out[0], out[1]);
+    });
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value &gates = g.input(0), &cell = g.input(1), &next = g.output(1);
@@ -107,14 +81,18 @@ OP(lstm_gates_backward) {
     call.add_output(call.in(1).sizes, call.in(1).dtype);
   },
   .run = kernel([](Call& call) {
-    LaneOutputs out(call);
     const DType lane = lane_dtype(call.in(0).dtype);
-    const Array of_hidden = call[3] ? call.contiguous(3, lane) : Array();
-    const Array of_next = call[4] ? call.contiguous(4, lane) : Array();
-    kernels::lstm_gates_backward(call[3] ? &of_hidden : nullptr, call[4] ? &of_next : nullptr,
-                                 lane_input(call, 0), lane_input(call, 1), call.contiguous(2, lane),
-                                 out[0], out[1]);
-    out.finish();
+    const auto in = [&](size_t i) { return lane_input(call, i, lane); };
+    // A missing gradient is zero.
+    const auto gradient = [&](size_t i) {
+      if (call[i]) return in(i);
+      const Array zero = Array::allocate(call.in(1).sizes, lane);
+      kernels::fill(zero, 0.0);
+      return zero;
+    };
+    into_all(call, [&](const auto& out) {
+      kernels::lstm_gates_backward(gradient(3), gradient(4), in(0), in(1), in(2), out[0], out[1]);
+    });
   }),
   .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),
 };
@@ -129,9 +107,9 @@ OP(gru_gates) {
     call.add_output(call.in(2).sizes, call.in(2).dtype);
   },
   .run = kernel([](Call& call) {
-    LaneOutputs out(call);
-    kernels::gru_gates(lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out[0]);
-    out.finish();
+    into(call.out(), [&](const Array& out) {
+      kernels::gru_gates(lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out);
+    });
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value &grad = g.grad(), &x = g.input(0), &h = g.input(1), &hidden = g.input(2);
@@ -162,11 +140,11 @@ OP(gru_gates_backward) {
     for (size_t i = 1; i < 4; ++i) call.add_output(call.in(i).sizes, call.in(i).dtype);
   },
   .run = kernel([](Call& call) {
-    LaneOutputs out(call);
     const Array grad = call.contiguous(0, lane_dtype(call.in(3).dtype));
-    kernels::gru_gates_backward(grad, lane_input(call, 1), lane_input(call, 2), lane_input(call, 3),
-                                out[0], out[1], out[2]);
-    out.finish();
+    into_all(call, [&](const auto& out) {
+      kernels::gru_gates_backward(grad, lane_input(call, 1), lane_input(call, 2),
+                                  lane_input(call, 3), out[0], out[1], out[2]);
+    });
   }),
   .gradient = no_gradient("gru_gates's rule uses plain ops where gradients of gradients are wanted"),
 };

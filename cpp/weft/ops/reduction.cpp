@@ -1,10 +1,9 @@
-// Reductions: sums, extremes, moments, norms, and running results.
+// Reductions: sums, extremes, moments, and running results.
 #include <algorithm>
 #include <cmath>
 
-#include "ops.h"
-#include "weft/kernels/map.h"
 #include "weft/kernels/reduce.h"
+#include "weft/ops/lanes.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -111,16 +110,12 @@ void require_elements(const Call& call, DimMask dims) {
 // Reduces in the lane of `out`, which may be of a narrower dtype.
 void reduce_into(Reduction kind, const Array& in, DimMask dims, const Array& out,
                  const kernels::ReduceOptions& options = {}) {
-  const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
   if (tensor::lane_of(in.dtype) != tensor::lane_of(out.dtype)) {
-    const Array converted = Array::allocate(in.sizes, lane);
+    const Array converted = Array::allocate(in.sizes, lane_dtype(out.dtype));
     kernels::copy(in, converted);
     return reduce_into(kind, converted, dims, out, options);
   }
-  if (out.dtype == lane) return kernels::reduce(kind, in, dims, out, options);
-  const Array wide = Array::allocate(out.sizes, lane);
-  kernels::reduce(kind, in, dims, wide, options);
-  kernels::copy(wide, out);
+  into(out, [&](const Array& wide) { kernels::reduce(kind, in, dims, wide, options); });
 }
 
 template <Reduction kind>
@@ -128,11 +123,18 @@ void run_reduction(Call& call) {
   reduce_into(kind, call.in(0), reduced_dims(call), call.out());
 }
 
-// Counts what is not zero in float64, which holds any count exactly.
-Array count_nonzeros(const Call& call, DimMask dims) {
-  const Array counts = Array::allocate(call.outputs[0].sizes, DType::f64);
+// Whether some element is not zero, or `every` one. They are counted in float64, which holds any
+// count exactly.
+void run_truth(Call& call, bool every) {
+  const DimMask dims = reduced_dims(call);
+  const auto wanted = static_cast<double>(reduced_count(call.in(0).sizes, dims));
+  const Array counts = Array::allocate(call.out().sizes, DType::f64);
   kernels::reduce(Reduction::nonzero, call.in(0), dims, counts);
-  return counts;
+  double* found = counts.as<double>();
+  for (int64_t i = 0; i < counts.count(); ++i) {
+    found[i] = (every ? found[i] == wanted : found[i] > 0) ? 1 : 0;
+  }
+  kernels::copy(counts, call.out());
 }
 
 void shape_of_truth(Call& call) {
@@ -164,8 +166,8 @@ void shape_of_position(Call& call) {
 }
 
 // Over one dimension, or over all elements in their order.
-void find_extremes(Call& call, bool largest, const Array* values, const Array& indices) {
-  Array in = call.contiguous(0);
+void find_positions(Call& call, bool largest, const Array* values, const Array& indices) {
+  Array in = call.contiguous(0, lane_dtype(call.in(0).dtype));
   int64_t dim = 0;
   if (in.rank() == 0 || !call.has("dim")) {
     in = in.view({in.count()}, {1}, in.offset);
@@ -173,6 +175,10 @@ void find_extremes(Call& call, bool largest, const Array* values, const Array& i
     dim = call.dim("dim", in.rank());
   }
   kernels::extreme_positions(in, dim, largest, values, indices);
+}
+
+void find_extremes(Call& call, bool largest) {
+  into(call.out(0), [&](const Array& out) { find_positions(call, largest, &out, call.out(1)); });
 }
 
 void shape_of_extreme_with_position(Call& call) {
@@ -195,40 +201,9 @@ void shape_of_moment(Call& call) {
   shape_of(call, call.in(0).dtype);
 }
 
-// Squared deviations from the mean over count - correction; the means are kept in `means`.
-void variance(const Array& in, DimMask dims, double correction, const Array& out,
-              const Array& means) {
-  const double count = static_cast<double>(reduced_count(in.sizes, dims));
-  reduce_into(Reduction::sum, in, dims, means, {.divisor = count});
-  reduce_into(Reduction::sum_squares, in, dims, out,
-              {.shift = &means, .divisor = std::max(0.0, count - correction)});
-}
-
-Array lane_array(const Dims& sizes, DType dtype) {
-  return Array::allocate(sizes, tensor::dtype_of(tensor::lane_of(dtype)));
-}
-
-// Applies a function to each element of a contiguous lane array, then stores it in `out`.
-template <class Function>
-void finish_each(const Array& wide, const Array& out, Function function) {
-  const int64_t count = wide.count();
-  if (wide.dtype == DType::f32) {
-    float* data = wide.as<float>();
-    for (int64_t i = 0; i < count; ++i) data[i] = static_cast<float>(function(data[i], i));
-  } else {
-    double* data = wide.as<double>();
-    for (int64_t i = 0; i < count; ++i) data[i] = function(data[i], i);
-  }
-  if (wide.storage != out.storage) kernels::copy(wide, out);
-}
-
-double correction_of(const Arguments& arguments) { return arguments.real("correction"); }
-
-// d var / dx = 2 (x - mean) / (count - correction)
-Value variance_gradient(Gradient& g, const Value& grad, const Value& input, DimMask dims) {
-  const double count = static_cast<double>(reduced_count(g.input_sizes(), dims));
-  const double degrees = std::max(0.0, count - correction_of(g));
-  return grad * ((input - mean(input, list_of(dims), true)) * (2 / degrees));
+// What a variance divides by: the count less the correction.
+double degrees_of(const Arguments& arguments, const Dims& sizes, DimMask dims) {
+  return std::max(0.0, static_cast<double>(reduced_count(sizes, dims)) - arguments.real("correction"));
 }
 
 void shape_of_scan(Call& call, DType dtype) {
@@ -236,31 +211,33 @@ void shape_of_scan(Call& call, DType dtype) {
   call.add_output(call.in(0).sizes, dtype);
 }
 
-void run_scan(Call& call, kernels::Scan kind, const Array* indices = nullptr) {
-  const DType lane = tensor::dtype_of(tensor::lane_of(call.out().dtype));
-  Array in = call.contiguous(0, call.out().dtype);
-  if (in.dtype != lane) {
-    const Array wide = Array::allocate(in.sizes, lane);
-    kernels::copy(in, wide);
-    in = wide;
-  }
-  const Array out = call.out().dtype == lane ? call.out() : Array::allocate(in.sizes, lane);
+void run_scan(Call& call, kernels::Scan kind) {
+  Array in = call.contiguous(0, lane_dtype(call.out().dtype));
+  const int64_t dim = call.dim("dim", in.rank());
   if (in.rank() == 0) in = in.view({1}, {1}, in.offset);
-  kernels::scan(kind, in, call.dim("dim", call.in(0).rank()), out, indices);
-  if (call.out().dtype != lane) kernels::copy(out, call.out());
+  into(call.out(), [&](const Array& out) { kernels::scan(kind, in, dim, out); });
 }
 
 Value reversed_cumsum(const Value& value, int64_t dim) {
   return flip(cumsum(flip(value, {dim}), dim), {dim});
 }
 
-// Shifts by one along `dim`: element i becomes what i - 1 was, and the first becomes `filling`.
-Value shifted(const Value& value, int64_t dim, double filling) {
+// Shifts along `dim`: element i becomes what i - distance was, and the first ones become `filling`.
+Value shifted(const Value& value, int64_t dim, double filling, int64_t distance = 1) {
   Dims sizes = value.sizes();
   if (sizes[dim] == 0) return value;
-  const Value kept = narrow(value, dim, 0, sizes[dim] - 1);
-  sizes[dim] = 1;
+  const Value kept = slice(value, dim, 0, sizes[dim] - distance);
+  sizes[dim] = distance;
   return cat({full(sizes, filling, value.dtype()), kept}, dim);
+}
+
+// Sums s with s[i] = sum[i] + factor[i] s[i - 1] along `dim`: stretches of doubling length are joined.
+Value linear_recurrence(Value sum, Value factor, int64_t dim) {
+  for (int64_t length = 1; length < sum.size(dim); length *= 2) {
+    sum = sum + factor * shifted(sum, dim, 0, length);
+    factor = factor * shifted(factor, dim, 0, length);
+  }
+  return sum;
 }
 
 // The product of all elements along `dim` but the one itself; exact with zeros too.
@@ -288,18 +265,6 @@ OP(sum) {
   },
 };
 
-OP(nansum) {
-  .signature = "nansum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
-  .doc = "Adds up elements like `sum`, counting NaNs as zero.",
-  .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
-  .run = kernel(run_reduction<Reduction::sum_present>),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& input = g.input();
-    return {restored(g, g.grad(), reduced_dims(g)) * eq(input, input)};
-  },
-};
-
 OP(mean) {
   .signature = "mean(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
                "dtype: dtype? = None) -> Tensor",
@@ -324,57 +289,24 @@ OP(mean) {
 };
 
 OP(prod) {
-  .signature = "prod(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
-  .doc = "Multiplies elements, over all dimensions or those in `dim`. Products of integers and bools "
-         "are int64.",
+  .signature = "prod(input: Tensor, dim: int, keepdim: bool = False, *, dtype: dtype? = None) "
+               "-> Tensor",
+  .doc = "Multiplies elements along a dimension. Products of integers and bools are int64.",
   .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
   .run = kernel(run_reduction<Reduction::product>),
   .gradient = [](Gradient& g) -> Values {
     const Value& input = g.input();
-    const DimMask dims = reduced_dims(g);
-    const Dims list = list_of(dims);
     if (input.rank() == 0) return {reshape(g.grad(), {})};
-    if (list.size() == 1) {
-      return {restored(g, g.grad(), dims) * product_of_others(input, list[0])};
-    }
-    // Several dimensions become one, at the end.
-    Dims order, sizes;
-    for (int64_t i = 0; i < input.rank(); ++i) {
-      if (!(dims >> i & 1)) order.push_back(i);
-    }
-    for (int64_t i : order) sizes.push_back(input.size(i));
-    for (int64_t i : list) order.push_back(i);
-    const auto last = static_cast<int64_t>(sizes.size());
-    sizes.push_back(reduced_count(input.sizes(), dims));
-    const Value turned = permute(input, order);
-    const Value others = reshape(product_of_others(reshape(turned, sizes), last), turned.sizes());
-    Dims back(order.size());
-    for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
-    return {restored(g, g.grad(), dims) * permute(others, back)};
+    const int64_t dim = tensor::wrap_dim("prod", g.integer("dim"), input.rank());
+    return {restored(g, g.grad(), DimMask{1} << dim) * product_of_others(input, dim)};
   },
-};
-
-OP(count_nonzero) {
-  .signature = "count_nonzero(input: Tensor, dim: int[]? = None) -> Tensor",
-  .doc = "Counts the elements that are not zero, over all dimensions or those in `dim`.",
-  .shape = [](Call& call) {
-    call.add_output(reduced_sizes(call.in(0).sizes, reduced_dims(call), false), DType::i64);
-  },
-  .run = kernel([](Call& call) {
-    kernels::copy(count_nonzeros(call, reduced_dims(call)), call.out());
-  }),
-  .gradient = no_gradient("a count is an integer"),
 };
 
 OP(any) {
   .signature = "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
   .doc = "Tells whether any element is not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
-  .run = kernel([](Call& call) {
-    const Array counts = count_nonzeros(call, reduced_dims(call));
-    finish_each(counts, call.out(), [](double found, int64_t) { return found > 0 ? 1.0 : 0.0; });
-  }),
+  .run = kernel([](Call& call) { run_truth(call, false); }),
   .gradient = no_gradient("a truth value has none"),
 };
 
@@ -382,13 +314,7 @@ OP(all) {
   .signature = "all(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
   .doc = "Tells whether all elements are not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
-  .run = kernel([](Call& call) {
-    const DimMask dims = reduced_dims(call);
-    const auto wanted = static_cast<double>(reduced_count(call.in(0).sizes, dims));
-    const Array counts = count_nonzeros(call, dims);
-    finish_each(counts, call.out(),
-                [=](double found, int64_t) { return found == wanted ? 1.0 : 0.0; });
-  }),
+  .run = kernel([](Call& call) { run_truth(call, true); }),
   .gradient = no_gradient("a truth value has none"),
 };
 
@@ -412,38 +338,12 @@ OP(amin) {
   .gradient = extreme_gradient,
 };
 
-OP(max_all) {
-  .signature = "max_all(input: Tensor) -> Tensor",
-  .doc = "Returns the largest element of a tensor.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    call.require(call.in(0).count() != 0, ErrorKind::shape,
-                 "Expected reduction dim to be specified for input.numel() == 0; input is ",
-                 call.in(0).sizes);
-    return {amax(call[0])};
-  }),
-  .gradient = of_parts(),
-};
-
-OP(min_all) {
-  .signature = "min_all(input: Tensor) -> Tensor",
-  .doc = "Returns the smallest element of a tensor.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    call.require(call.in(0).count() != 0, ErrorKind::shape,
-                 "Expected reduction dim to be specified for input.numel() == 0; input is ",
-                 call.in(0).sizes);
-    return {amin(call[0])};
-  }),
-  .gradient = of_parts(),
-};
-
 OP(max_dim) {
   .signature = "max_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
                "(values: Tensor, indices: Tensor)",
   .doc = "Returns the largest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
-  .run = kernel([](Call& call) { find_extremes(call, true, &call.out(0), call.out(1)); }),
+  .run = kernel([](Call& call) { find_extremes(call, true); }),
   .gradient = picked_gradient,
   .shown_as = "MaxBackward0",
 };
@@ -453,7 +353,7 @@ OP(min_dim) {
                "(values: Tensor, indices: Tensor)",
   .doc = "Returns the smallest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
-  .run = kernel([](Call& call) { find_extremes(call, false, &call.out(0), call.out(1)); }),
+  .run = kernel([](Call& call) { find_extremes(call, false); }),
   .gradient = picked_gradient,
   .shown_as = "MinBackward0",
 };
@@ -462,7 +362,7 @@ OP(argmax) {
   .signature = "argmax(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
   .doc = "Returns the first position of the largest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
-  .run = kernel([](Call& call) { find_extremes(call, true, nullptr, call.out()); }),
+  .run = kernel([](Call& call) { find_positions(call, true, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
 };
 
@@ -470,37 +370,11 @@ OP(argmin) {
   .signature = "argmin(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
   .doc = "Returns the first position of the smallest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
-  .run = kernel([](Call& call) { find_extremes(call, false, nullptr, call.out()); }),
+  .run = kernel([](Call& call) { find_positions(call, false, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
 };
 
-OP(median_dim) {
-  .signature = "median_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
-               "(values: Tensor, indices: Tensor)",
-  .doc = "Returns the median along a dimension (of an even number of elements the lower one) and "
-         "its position.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    const int64_t rank = call.in(0).rank(), dim = call.dim("dim", rank);
-    const int64_t size = rank == 0 ? 1 : call.in(0).sizes[dim];
-    call.require(size != 0, ErrorKind::index, "Expected reduction dim ", dim,
-                 " to have non-zero size; input is ", call.in(0).sizes);
-    return kthvalue(call[0], (size - 1) / 2 + 1, dim, call.flag("keepdim"));
-  }),
-  .gradient = of_parts(),
-};
-
-OP(median_all) {
-  .signature = "median_all(input: Tensor) -> Tensor",
-  .doc = "Returns the median of all elements; of an even number the lower one.",
-  .shape = of_parts(),
-  .run = composite([](const Call& call) -> Values {
-    return {median_dim(reshape(call[0], {call.in(0).count()}), 0)[0]};
-  }),
-  .gradient = of_parts(),
-};
-
-// --- moments, norms ---------------------------------------------------------------------------------
+// --- moments ---------------------------------------------------------------------------------
 
 OP(var) {
   .signature = "var(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
@@ -509,154 +383,19 @@ OP(var) {
          "`correction`.",
   .shape = shape_of_moment,
   .run = kernel([](Call& call) {
-    const Array means = lane_array(call.out().sizes, call.out().dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), call.out(), means);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    return {variance_gradient(g, restored(g, g.grad(), dims), g.input(), dims)};
-  },
-};
-
-OP(std) {
-  .signature = "std(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
-               "keepdim: bool = False) -> Tensor",
-  .doc = "Returns the standard deviation, the square root of `var`.",
-  .shape = shape_of_moment,
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    const Array means = lane_array(out.sizes, out.dtype);
-    const Array wide = means.dtype == out.dtype ? out : lane_array(out.sizes, out.dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), wide, means);
-    finish_each(wide, out, [](double x, int64_t) { return std::sqrt(x); });
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    const Value& deviation = g.output();
-    // Where nothing deviates the slope has no direction; it counts as zero.
-    const Value scaled = masked_fill(g.grad() / (deviation * 2), eq(deviation, 0), 0);
-    return {variance_gradient(g, restored(g, scaled, dims), input, dims)};
-  },
-};
-
-OP(var_mean) {
-  .signature = "var_mean(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
-               "keepdim: bool = False) -> (var: Tensor, mean: Tensor)",
-  .doc = "Returns the variance and the mean in one go.",
-  .shape = [](Call& call) {
-    shape_of_moment(call);
-    call.add_output(call.outputs[0].sizes, call.outputs[0].dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out(1);
-    const Array means = out.dtype == tensor::dtype_of(tensor::lane_of(out.dtype))
-                            ? out
-                            : lane_array(out.sizes, out.dtype);
-    variance(call.in(0), reduced_dims(call), correction_of(call), call.out(0), means);
-    if (means.storage != out.storage) kernels::copy(means, out);
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    Value total;
-    if (g.has_grad(0)) {
-      total = variance_gradient(g, restored(g, g.grad(0), dims), input, dims);
-    }
-    if (g.has_grad(1)) {
-      const auto count = static_cast<double>(reduced_count(g.input_sizes(), dims));
-      const Value share = expand(restored(g, g.grad(1) / count, dims), g.input_sizes());
-      total = total ? total + share : share;
-    }
-    return {total};
-  },
-};
-
-OP(logsumexp) {
-  .signature = "logsumexp(input: Tensor, dim: int[], keepdim: bool = False) -> Tensor",
-  .doc = "Returns the logarithm of the sum of exponentials, without overflow.",
-  .shape = [](Call& call) {
-    const DType dtype = call.in(0).dtype;
-    shape_of(call, tensor::is_floating(dtype) ? dtype : tensor::default_dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
     const DimMask dims = reduced_dims(call);
-    const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-    const Array in = tensor::lane_of(call.in(0).dtype) == tensor::lane_of(out.dtype)
-                         ? call.in(0)
-                         : call.contiguous(0, lane);
-    const Array largest = Array::allocate(out.sizes, lane);
-    kernels::reduce(Reduction::largest, in, dims, largest);
-    // Infinities are not shifted away: their difference is no number.
-    finish_each(largest, largest,
-                [](double x, int64_t) { return std::isinf(x) ? 0.0 : x; });
-    const Array wide = out.dtype == lane ? out : Array::allocate(out.sizes, lane);
-    kernels::reduce(Reduction::sum_exponentials, in, dims, wide, {.shift = &largest});
-    finish_each(wide, out, [&](double x, int64_t i) {
-      return std::log(x) + (lane == DType::f32 ? largest.as<float>()[i] : largest.as<double>()[i]);
-    });
+    const Array &in = call.in(0), &out = call.out();
+    const Array means = Array::allocate(out.sizes, lane_dtype(out.dtype));
+    const auto count = static_cast<double>(reduced_count(in.sizes, dims));
+    reduce_into(Reduction::sum, in, dims, means, {.divisor = count});
+    reduce_into(Reduction::sum_squares, in, dims, out,
+                {.shift = &means, .divisor = degrees_of(call, in.sizes, dims)});
   }),
   .gradient = [](Gradient& g) -> Values {
     const DimMask dims = reduced_dims(g);
-    const Value weights = exp(g.input() - restored(g, g.output(), dims));
-    return {restored(g, g.grad(), dims) * weights};
-  },
-};
-
-OP(vector_norm) {
-  .signature = "vector_norm(input: Tensor, ord: float = 2.0, dim: int[]? = None, "
-               "keepdim: bool = False, *, dtype: dtype? = None) -> Tensor",
-  .doc = "Returns the norm of order `ord` of the elements as one vector, over all dimensions or "
-         "those in `dim`: 0 counts, 1 adds sizes, 2 is Euclid's, inf and -inf are extremes.",
-  .shape = [](Call& call) {
-    const DType dtype = call.has("dtype") ? call.dtype("dtype") : call.in(0).dtype;
-    require_floating(call, dtype);
-    if (std::isinf(call.real("ord")) && !(call.real("ord") > 0 && call.in(0).count() == 0)) {
-      require_elements(call, reduced_dims(call));
-    }
-    shape_of(call, dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array& out = call.out();
-    const double order = call.real("ord");
-    const DimMask dims = reduced_dims(call);
-    const Reduction kind = order == 0            ? Reduction::nonzero
-                           : order == 1          ? Reduction::sum_absolute
-                           : order == 2          ? Reduction::sum_squares
-                           : order == INFINITY   ? Reduction::largest_absolute
-                           : order == -INFINITY  ? Reduction::smallest_absolute
-                                                 : Reduction::sum_powers;
-    if (order == 0 || order == 1 || std::isinf(order)) {
-      return reduce_into(kind, call.in(0), dims, out);
-    }
-    // The sum stays in float64 until its root is taken.
-    const Array in = tensor::lane_of(call.in(0).dtype) == tensor::lane_of(out.dtype)
-                         ? call.in(0)
-                         : call.contiguous(0, tensor::dtype_of(tensor::lane_of(out.dtype)));
-    const Array powers = Array::allocate(out.sizes, DType::f64);
-    kernels::reduce(kind, in, dims, powers, {.power = order});
-    finish_each(powers, out, [=](double x, int64_t) {
-      return order == 2 ? std::sqrt(x) : std::pow(x, 1 / order);
-    });
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    const double order = g.real("ord");
-    const DimMask dims = reduced_dims(g);
-    const Value& input = g.input();
-    const Value norm = restored(g, g.output(), dims), grad = restored(g, g.grad(), dims);
-    if (order == 0) return {Value()};
-    if (order == 1) return {grad * sign(input)};
-    const Value none = eq(norm, 0);
-    if (order == 2) return {grad * masked_fill(input / norm, none, 0)};
-    if (std::isinf(order)) {
-      const Value mask = eq(abs(input), norm);
-      return {grad / sum(mask, list_of(dims), true, g.output_dtype()) * (sign(input) * mask)};
-    }
-    const Value scaled = order < 2
-                             ? sign(input) * masked_fill(pow(abs(input), order - 1), eq(input, 0), 0)
-                             : input * pow(abs(input), order - 2);
-    return {scaled * masked_fill(grad / pow(norm, order - 1), none, 0)};
+    const double degrees = degrees_of(g, g.input_sizes(), dims);
+    const Value away = g.input() - mean(g.input(), list_of(dims), true);
+    return {restored(g, g.grad(), dims) * (away * (2 / degrees))};
   },
 };
 
@@ -688,89 +427,6 @@ OP(cumprod) {
     const Value next = shifted(flip(input, {dim}), dim, 0);
     const Value after = flip(linear_recurrence(flip(g.grad(), {dim}), next, dim), {dim});
     return {before * after};
-  },
-};
-
-OP(linear_recurrence) {
-  .signature = "linear_recurrence(input: Tensor, factor: Tensor, dim: int) -> Tensor",
-  .doc = "Returns s with s[i] = input[i] + factor[i] * s[i - 1] along a dimension; the first factor "
-         "does not matter.",
-  .shape = [](Call& call) {
-    call.require(call.in(0).sizes == call.in(1).sizes && call.in(0).dtype == call.in(1).dtype,
-                 ErrorKind::shape, "input and factor must have the same shape and dtype; input is ",
-                 call.in(0).sizes, ", factor is ", call.in(1).sizes);
-    call.require(tensor::is_floating(call.in(0).dtype), ErrorKind::dtype,
-                 "input must be floating point, got ", tensor::name_of(call.in(0).dtype));
-    call.require(call.in(0).rank() > 0, ErrorKind::shape, "input must have a dimension");
-    shape_of_scan(call, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) {
-    const Array in = call.contiguous(0, DType::f64), factor = call.contiguous(1, DType::f64);
-    const Array out = Array::allocate(in.sizes, DType::f64);
-    const tensor::Split split = tensor::split_at(in.sizes, call.dim("dim", in.rank()));
-    const int64_t stretch = split.size * split.inner;
-    for (int64_t i = 0; i < in.count(); ++i) {
-      const bool first = i % stretch < split.inner;
-      out.as<double>()[i] =
-          in.as<double>()[i] +
-          (first ? 0 : factor.as<double>()[i] * out.as<double>()[i - split.inner]);
-    }
-    kernels::copy(out, call.out());
-  }),
-  .gradient = [](Gradient& g) -> Values {
-    // Backwards the same recurrence: r[i] = grad[i] + factor[i + 1] r[i + 1].
-    const Value &factor = g.input(1), &out = g.output();
-    const int64_t dim = tensor::wrap_dim("linear_recurrence", g.integer("dim"), factor.rank());
-    const Value next = shifted(flip(factor, {dim}), dim, 0);
-    const Value back = flip(linear_recurrence(flip(g.grad(), {dim}), next, dim), {dim});
-    return {back, back * shifted(out, dim, 0)};
-  },
-};
-
-OP(cummax) {
-  .signature = "cummax(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
-  .doc = "Returns the largest element so far along a dimension, and where it was last.",
-  .shape = [](Call& call) {
-    shape_of_scan(call, call.in(0).dtype);
-    call.add_output(call.in(0).sizes, DType::i64);
-  },
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::largest, &call.out(1)); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& indices = g.output(1);
-    if (g.input_sizes().empty()) return {g.grad()};
-    const Value zero = zeros(g.input_sizes(), g.output_dtype());
-    return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
-  },
-};
-
-OP(cummin) {
-  .signature = "cummin(input: Tensor, dim: int) -> (values: Tensor, indices: Tensor)",
-  .doc = "Returns the smallest element so far along a dimension, and where it was last.",
-  .shape = [](Call& call) {
-    shape_of_scan(call, call.in(0).dtype);
-    call.add_output(call.in(0).sizes, DType::i64);
-  },
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::smallest, &call.out(1)); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value& indices = g.output(1);
-    if (g.input_sizes().empty()) return {g.grad()};
-    const Value zero = zeros(g.input_sizes(), g.output_dtype());
-    return {scatter_add(zero, g.integer("dim"), indices, g.grad())};
-  },
-};
-
-OP(logcumsumexp) {
-  .signature = "logcumsumexp(input: Tensor, dim: int) -> Tensor",
-  .doc = "Returns the logarithms of the running sums of exponentials along a dimension.",
-  .shape = [](Call& call) {
-    require_floating(call, call.in(0).dtype);
-    shape_of_scan(call, call.in(0).dtype);
-  },
-  .run = kernel([](Call& call) { run_scan(call, kernels::Scan::log_sum_exponentials); }),
-  .gradient = [](Gradient& g) -> Values {
-    const Value &input = g.input(), &out = g.output();
-    if (input.rank() == 0) return {g.grad()};
-    return {exp(input) * reversed_cumsum(g.grad() * exp(-out), g.integer("dim"))};
   },
 };
 

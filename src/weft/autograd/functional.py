@@ -54,7 +54,7 @@ def _check_vector(vector: Any, like: Tensors, several: bool, where: str, of: str
             raise _core.GradientError(
                 f"{where}: the vector v can only be None if {of} is a single tensor of one element"
             )
-        return (_ops.ones_like(like[0]),)
+        return (_ops.ones(like[0].shape, dtype=like[0].dtype),)
     vectors, _ = _as_tensors(vector, "v", where)
     if len(vectors) != len(like):
         kind = "a tuple of " if several else ""

@@ -12,11 +12,21 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft.functional import linalg, return_types
+from weft.functional import (  # noqa: F401 (their composites register themselves)
+    activations,  # pyright: ignore[reportUnusedImport]
+    checks,  # pyright: ignore[reportUnusedImport]
+    convolution,  # pyright: ignore[reportUnusedImport]
+    counting,  # pyright: ignore[reportUnusedImport]
+    einstein,  # pyright: ignore[reportUnusedImport]
+    elementwise,  # pyright: ignore[reportUnusedImport]
+    linalg,
+    losses,  # pyright: ignore[reportUnusedImport]
+    normalization,  # pyright: ignore[reportUnusedImport]
+    return_types,
+)
 from weft.functional.arithmetic import (
     add,
     add_,
-    allclose,
     div,
     div_,
     equal,
@@ -28,16 +38,11 @@ from weft.functional.arithmetic import (
     sub,
     sub_,
 )
+from weft.functional.composite import COMPOSITE_METHODS, COMPOSITES, WRITERS
 from weft.functional.creation import (
     arange,
-    empty,
     empty_like,
-    eye,
     full,
-    full_like,
-    linspace,
-    logspace,
-    normal,
     ones,
     ones_like,
     poisson,
@@ -47,7 +52,6 @@ from weft.functional.creation import (
     randint_like,
     randn,
     randn_like,
-    randperm,
     scalar_tensor,
     zeros,
     zeros_like,
@@ -68,7 +72,6 @@ from weft.functional.joining import (
     atleast_2d,
     atleast_3d,
     block_diag,
-    broadcast_shapes,
     broadcast_tensors,
     cartesian_prod,
     column_stack,
@@ -89,7 +92,6 @@ from weft.functional.linear_algebra import (
     cosine_similarity,
     cross,
     dist,
-    einsum,
     inner,
     kron,
     norm,
@@ -99,50 +101,36 @@ from weft.functional.linear_algebra import (
 )
 from weft.functional.reductions import (
     aminmax,
-    cummax,
-    cummin,
     diff,
     max,
-    median,
     min,
     mode,
     nanmean,
     quantile,
-    std,
-    std_mean,
     trace,
     var,
-    var_mean,
 )
 from weft.functional.selection import (
     argsort,
     argwhere,
     index_put,
     index_put_,
-    isin,
-    kthvalue,
     msort,
     nonzero,
-    one_hot,
-    repeat_interleave,
     scatter,
     scatter_,
+    scatter_add,
+    scatter_add_,
     sort,
     topk,
-    unique,
-    unique_consecutive,
     where,
     where_method,
 )
 from weft.functional.shaping import (
-    adjoint,
-    broadcast_to,
     expand_as,
+    exponential_,
     fill_diagonal_,
-    fliplr,
-    flipud,
     random_,
-    ravel,
     reshape_as,
     type_as,
     view_as,
@@ -182,8 +170,6 @@ _ALIASES = {
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     add,
-    adjoint,
-    allclose,
     aminmax,
     arange,
     argsort,
@@ -193,9 +179,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     atleast_3d,
     bilinear,
     block_diag,
-    broadcast_shapes,
     broadcast_tensors,
-    broadcast_to,
     can_cast,
     cartesian_prod,
     cdist,
@@ -203,24 +187,16 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     combinations,
     cosine_similarity,
     cross,
-    cummax,
-    cummin,
     diff,
     dist,
     div,
     dsplit,
     dstack,
-    einsum,
-    empty,
     empty_like,
     equal,
-    eye,
     finfo,
-    fliplr,
-    flipud,
     float_power,
     full,
-    full_like,
     hsplit,
     hstack,
     iinfo,
@@ -230,14 +206,9 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     is_floating_point,
     is_nonzero,
     is_tensor,
-    isin,
     isreal,
     kron,
-    kthvalue,
-    linspace,
-    logspace,
     max,
-    median,
     meshgrid,
     min,
     mode,
@@ -245,9 +216,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     nanmean,
     nonzero,
     norm,
-    normal,
     numel,
-    one_hot,
     ones,
     ones_like,
     pairwise_distance,
@@ -260,26 +229,19 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     randint_like,
     randn,
     randn_like,
-    randperm,
-    ravel,
-    repeat_interleave,
     result_type,
     rsub,
     scalar_tensor,
     scatter,
+    scatter_add,
     sort,
     split,
-    std,
-    std_mean,
     sub,
     tensor_split,
     tensordot,
     topk,
     trace,
-    unique,
-    unique_consecutive,
     var,
-    var_mean,
     vdot,
     vsplit,
     vstack,
@@ -289,6 +251,8 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 
 OVERLOADS: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+OVERLOADS.update(COMPOSITES)
+OVERLOADS.update(WRITERS)
 for _alias, _name in _ALIASES.items():
     OVERLOADS[_alias] = renamed(OVERLOADS.get(_name) or getattr(ops, _name), _name, _alias)
 OVERLOADS["row_stack"] = vstack
@@ -296,16 +260,18 @@ OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
-add adjoint allclose aminmax argsort argwhere broadcast_to cross cummax cummin diff dist div
-dsplit equal fliplr flipud float_power hsplit index_put inner isreal kron kthvalue max median
-min mode msort nanmean nonzero norm positive quantile ravel repeat_interleave scatter sort
-split std sub tensor_split topk trace unique unique_consecutive var vdot vsplit
+add aminmax argsort argwhere cross diff dist div dsplit equal float_power hsplit index_put inner
+isreal kron max min mode msort nanmean nonzero norm positive quantile scatter scatter_add sort
+split sub tensor_split topk trace var vdot vsplit
 """.split()
 
 METHODS: dict[str, Any] = {
     **{name: OVERLOADS[name] for name in _METHOD_NAMES},
+    **COMPOSITE_METHODS,
+    **WRITERS,
     "add_": add_,
     "div_": div_,
+    "exponential_": exponential_,
     "expand_as": expand_as,
     "fill_diagonal_": fill_diagonal_,
     "index_put_": index_put_,
@@ -313,6 +279,7 @@ METHODS: dict[str, Any] = {
     "random_": random_,
     "reshape_as": reshape_as,
     "scatter_": scatter_,
+    "scatter_add_": scatter_add_,
     "sub_": sub_,
     "type_as": type_as,
     "view_as": view_as,

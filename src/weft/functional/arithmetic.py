@@ -6,6 +6,8 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.checks import wrap_dim
+from weft.functional.composite import composite
 
 ops = _core.ops
 
@@ -94,21 +96,6 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Tell whether all elements are close.
-
-    Args:
-        input: one tensor.
-        other: the other.
-        rtol: allowed difference as a share of `other`.
-        atol: allowed difference on top of it.
-        equal_nan: whether two NaN are close.
-    """
-    return bool(ops.all(ops.isclose(input, other, rtol, atol, equal_nan)))
-
-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Tell whether two tensors have the same shape and the same elements."""
     if tuple(input.shape) != tuple(other.shape):
@@ -118,7 +105,22 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def isreal(input: Tensor) -> Tensor:
     """Tell for each element whether it is real: all are."""
-    return ops.ones_like(input.detach(), dtype=_core.bool)
+    return ops.ones(input.shape, dtype=_core.bool)
+
+
+@composite()
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half along a dimension, gated by the sigmoid of the second half."""
+    if input.ndim == 0:
+        raise _core.ShapeError("glu(input): input must have at least one dimension.")
+    size = input.shape[wrap_dim(dim, input.ndim)]
+    if size % 2:
+        raise _core.ShapeError(
+            f"glu(input): input must have an even size along dim; it is {size} of "
+            f"{tuple(input.shape)}."
+        )
+    value, gate = ops.split_with_sizes(input, [size // 2, size // 2], dim)
+    return value * ops.sigmoid(gate)
 
 
 def renamed(function: Any, name: str, alias: str) -> Any:

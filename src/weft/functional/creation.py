@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
+from weft.functional.checks import broadcast_shapes
+from weft.functional.composite import composite
+from weft.functional.facts import iinfo
 
 ops = _core.ops
 
@@ -58,6 +63,7 @@ def ones(
     return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
+@composite()
 def empty(
     *size: Any,
     dtype: Any = None,
@@ -65,9 +71,9 @@ def empty(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor without setting its elements; arguments as for `zeros`."""
+    """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
     _check("empty", ignored)
-    return _finished(ops.empty(*size, dtype=dtype), device, requires_grad)
+    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 def full(
@@ -110,7 +116,7 @@ def ones_like(
 ) -> Tensor:
     """Make a tensor of ones with the shape and dtype of another."""
     _check("ones_like", ignored)
-    return _finished(ops.ones_like(input, dtype=dtype), device, requires_grad)
+    return _finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
 
 
 def empty_like(
@@ -121,11 +127,12 @@ def empty_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor like another without setting its elements."""
+    """Make a tensor like another that is meant to be overwritten (of zeros)."""
     _check("empty_like", ignored)
-    return _finished(ops.empty_like(input, dtype=dtype), device, requires_grad)
+    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
+@composite()
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -137,12 +144,18 @@ def full_like(
 ) -> Tensor:
     """Make a tensor of one value with the shape and dtype of another."""
     _check("full_like", ignored)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return _finished(ops.full_like(input, value, dtype=dtype), device, requires_grad)
+    made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
+    return _finished(made, device, requires_grad)
 
 
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
+
+
+def _exact(value: Any) -> int | float:
+    """Return a number as an int if it is one, otherwise as a float."""
+    value = _number(value)
+    return operator.index(value) if hasattr(value, "__index__") else float(value)
 
 
 def arange(
@@ -167,10 +180,38 @@ def arange(
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
     _check("arange", ignored)
-    start, end, step = _number(start), _number(end), _number(step)
-    return _finished(ops.arange(start, end, step, dtype=dtype), device, requires_grad)
+    first, last = (0, _exact(start)) if end is None else (_exact(start), _exact(end))
+    distance = _exact(step)
+    if distance == 0:
+        raise _core.ArgumentError("arange(): step must be nonzero.")
+    if not (math.isfinite(first) and math.isfinite(last)) or math.isnan(distance):
+        raise _core.ArgumentError(f"arange(): unsupported range: from {first} to {last}.")
+    if first != last and (first < last) != (distance > 0):
+        raise _core.ArgumentError(
+            f"arange(): upper bound and lower bound are inconsistent with the sign of step: from "
+            f"{first} to {last} by {distance}."
+        )
+    whole = all(isinstance(number, int) for number in (first, last, distance))
+    # Integers of any size divide exactly.
+    count = int(-((first - last) // distance)) if whole else math.ceil((last - first) / distance)
+    if dtype is None:
+        dtype = _core.int64 if whole else _core.get_default_dtype()
+    return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
 
 
+def _spaced(start: Any, end: Any, steps: int) -> Tensor:
+    """Return evenly spaced numbers in float64; the second half counts from the end."""
+    if steps < 0:
+        raise _core.ArgumentError(f"steps must not be negative; steps is {steps}.")
+    first, last = float(_number(start)), float(_number(end))
+    step = (last - first) / (steps - 1) if steps > 1 else 0.0
+    half = max(steps // 2, min(steps, 1))
+    before = ops.arange(first, step, half, dtype=_core.float64)
+    left = ops.arange(float(steps - 1 - half), -1.0, steps - half, dtype=_core.float64)
+    return ops.cat([before, last - left * step])
+
+
+@composite()
 def linspace(
     start: Any,
     end: Any,
@@ -183,10 +224,11 @@ def linspace(
 ) -> Tensor:
     """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", ignored)
-    made = ops.linspace(_number(start), _number(end), steps, dtype=dtype)
+    made = _spaced(start, end, steps).to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def logspace(
     start: Any,
     end: Any,
@@ -200,10 +242,12 @@ def logspace(
 ) -> Tensor:
     """Make `steps` powers of `base`, their exponents equally far apart."""
     _check("logspace", ignored)
-    made = ops.logspace(_number(start), _number(end), steps, base, dtype=dtype)
+    made = ops.pow(float(base), _spaced(start, end, steps))
+    made = made.to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def eye(
     n: int,
     m: int | None = None,
@@ -215,7 +259,10 @@ def eye(
 ) -> Tensor:
     """Make a matrix with ones on its diagonal and zeros elsewhere."""
     _check("eye", ignored)
-    return _finished(ops.eye(n, m, dtype=dtype), device, requires_grad)
+    made = ops.zeros((n, n if m is None else m), dtype=dtype)
+    length, columns = min(made.shape), made.shape[1]
+    ops.fill_(ops.strided_view(made, (length,), (columns + 1,), 0, made.stride(), 0), 1)
+    return _finished(made, device, requires_grad)
 
 
 def scalar_tensor(
@@ -285,6 +332,17 @@ def randn_like(
     return _finished(made, device, requires_grad)
 
 
+def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
+    """Refuse integers that a dtype cannot hold."""
+    if dtype is None or dtype.is_floating_point:
+        return
+    least, largest = (0, 1) if dtype is _core.bool else (iinfo(dtype).min, iinfo(dtype).max)
+    if lowest < least or highest > largest:
+        raise _core.ArgumentError(
+            f"{name}(): the numbers from {lowest} to {highest} do not fit into {dtype}."
+        )
+
+
 def randint(
     low: Any,
     high: Any = None,
@@ -313,6 +371,7 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    _check_limits("randint", low, high - 1, dtype)
     made = ops.randint(low, high, size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
 
@@ -326,6 +385,7 @@ def randint_like(
     return randint(low, high, input.shape, dtype=dtype or input.dtype, **options)
 
 
+@composite()
 def randperm(
     n: int,
     *,
@@ -337,10 +397,14 @@ def randperm(
 ) -> Tensor:
     """Return the integers from 0 to before `n` in random order."""
     _check("randperm", ignored)
-    made = ops.randperm(n, generator=generator, dtype=dtype)
+    _check_limits("randperm", 0, n - 1, dtype)
+    keys = ops.randint(-(2**63), 2**63 - 1, (n,), generator=generator)
+    made = ops.sort(keys)[1]
+    made = made if dtype is None else made.to(dtype)
     return _finished(made, device, requires_grad)
 
 
+@composite()
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -365,13 +429,21 @@ def normal(
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
     _check("normal", ignored)
-    if not isinstance(std, Tensor) and std < 0:
-        raise _core.ArgumentError(f"normal(): std must not be negative; std is {std}.")
-    if size is not None:
-        made = ops.randn(size, generator=generator, dtype=dtype) * std + mean
-    else:
-        made = ops.normal(mean, std, generator=generator)
+    least = std if not isinstance(std, Tensor) else float(ops.amin(std)) if std.numel() else 0
+    if least < 0:
+        raise _core.ArgumentError(f"normal(): std must not be negative; std is {least}.")
+    if size is None:
+        given = [value for value in (mean, std) if isinstance(value, Tensor)]
+        size = broadcast_shapes(*(value.shape for value in given))
+        if given and given[0].is_floating_point():
+            dtype = given[0].dtype
+    drawn = ops.randn(size, generator=generator, dtype=dtype)
+    made = ops.add(ops.mul(drawn, _plain(std)), _plain(mean)).to(drawn.dtype)
     return _finished(made, device, requires_grad)
+
+
+def _plain(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def poisson(input: Tensor, generator: Any = None) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
+from weft.functional.shaping import pad, windows
 
 ops = _core.ops
 
@@ -45,19 +46,17 @@ def unfold(
         return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
     kernel, gap, edge, step = map(_pair, (kernel_size, dilation, padding, stride))
     if edge != (0, 0):
-        input = ops.pad(input, [edge[1], edge[1], edge[0], edge[0]])
+        input = pad(input, [edge[1], edge[1], edge[0], edge[0]])
     spans = [gap[i] * (kernel[i] - 1) + 1 for i in (0, 1)]
     if spans[0] > input.shape[2] or spans[1] > input.shape[3]:
         raise _core.ShapeError(
             f"unfold(): the window must fit into the padded input; the window spans "
             f"{tuple(spans)}, the padded input is {tuple(input.shape)}."
         )
-    windows = ops.unfold(ops.unfold(input, 2, spans[0], step[0]), 3, spans[1], step[1])
-    if gap != (1, 1):
-        windows = windows[..., :: gap[0], :: gap[1]]
-    batch, channels, rows, columns = windows.shape[:4]
+    laid_out = windows(input, kernel, step, gap)
+    batch, channels, rows, columns = laid_out.shape[:4]
     size = channels * kernel[0] * kernel[1]
-    return ops.permute(windows, [0, 1, 4, 5, 2, 3]).reshape(batch, size, rows * columns)
+    return ops.permute(laid_out, [0, 1, 4, 5, 2, 3]).reshape(batch, size, rows * columns)
 
 
 def fold(
@@ -97,9 +96,8 @@ def fold(
     across = arange(kernel[1]).reshape(-1, 1) * gap[1] + arange(counts[1]) * step[1]
     places = down.reshape(kernel[0], 1, -1, 1) * width + across.reshape(1, kernel[1], 1, -1)
     flat = input.reshape(batch, channels, -1)
-    image = ops.index_add(
-        flat.new_zeros((batch, channels, height * width)), 2, places.reshape(-1), flat
-    )
+    size = (batch, channels, height * width)
+    image = ops.index_backward(flat, [places.reshape(-1)], size, [2])
     image = image.reshape(batch, channels, height, width)
     return image[:, :, edge[0] : height - edge[0], edge[1] : width - edge[1]]
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft._tensor import Size
+from weft.functional.checks import broadcast_shapes, wrap_dim
+from weft.functional.composite import composite
+from weft.functional.shaping import pad
 
 ops = _core.ops
 
@@ -91,23 +93,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensor.expand(shape) for tensor in several)
 
 
-def broadcast_shapes(*shapes: Any) -> Any:
-    """Return the common shape that tensors of these shapes are broadcast to."""
-    several = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
-    rank = max((len(shape) for shape in several), default=0)
-    result = [1] * rank
-    for shape in several:
-        for i, size in enumerate(reversed(shape), 1):
-            if size not in (1, result[-i]):
-                if result[-i] != 1:
-                    raise _core.ShapeError(
-                        f"broadcast_shapes(): the shapes do not fit together; they are "
-                        f"{', '.join(str(s) for s in several)}."
-                    )
-                result[-i] = size
-    return Size(result)
-
-
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Make grids of coordinates from vectors.
 
@@ -147,7 +132,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     start = 0
     for block in blocks:
         after = width - start - block.shape[1]
-        rows.append(ops.pad(block, [start, after]))
+        rows.append(pad(block, [start, after]))
         start += block.shape[1]
     return ops.cat(rows, 0)
 
@@ -175,6 +160,21 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     if isinstance(split_size_or_sections, int):
         return ops.split(input, split_size_or_sections, dim)
     return ops.split_with_sizes(input, list(split_size_or_sections), dim)
+
+
+@composite()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut into at most `chunks` views of equal size; the last one may be smaller."""
+    if input.ndim == 0:
+        raise _core.ShapeError("chunk(): a 0-d tensor cannot be cut into chunks.")
+    size = input.shape[wrap_dim(dim, input.ndim)]
+    if not 0 < chunks <= size + 65_536:
+        raise _core.ArgumentError(
+            f"chunk(): chunks must be positive and not absurd; chunks is {chunks}, the size {size}."
+        )
+    if size == 0:
+        return ops.split_with_sizes(input, [0] * chunks, dim)
+    return ops.split(input, -(-size // chunks), dim)
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:

@@ -8,42 +8,85 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.composite import composite
+from weft.functional.creation import arange
+from weft.functional.joining import broadcast_shapes
+from weft.functional.reductions import vector_norm
+from weft.functional.selection import repeat_interleave
+from weft.functional.shaping import rolled
 
 ops = _core.ops
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+@composite()
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Multiply each element of a vector with each of another."""
+    _require_ranks("outer", {"input": (input, 1), "vec2": (vec2, 1)})
+    return input.unsqueeze(1) * vec2
 
 
-def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Multiply tensors and sum the products over the indices that the result does not have.
-
-    Args:
-        equation: letters for each tensor's dimensions, such as "bij,bjk->bik"; "..." stands for
-            dimensions that are broadcast. Without "->" the result has the letters that appear once,
-            in alphabetical order.
-        operands: the tensors, one by one or as a list. Numbers instead of letters are given as
-            `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
-
-    Example:
-        >>> import weft
-        >>> weft.einsum("ij,j->i", weft.ones(2, 3), weft.ones(3))
-        tensor([3., 3.])
-    """
-    if not isinstance(equation, str):
-        arguments = (equation, *operands)
-        count = len(arguments) // 2
-        equation = ",".join(_letters(arguments[2 * i + 1]) for i in range(count))
-        if len(arguments) % 2:
-            equation += f"->{_letters(arguments[-1])}"
-        operands = arguments[0 : 2 * count : 2]
-    elif len(operands) == 1 and not isinstance(operands[0], Tensor):
-        operands = tuple(operands[0])
-    return ops.einsum(equation, list(operands))
+def _require_ranks(name: str, arguments: dict[str, tuple[Tensor, int]]) -> None:
+    for argument, (tensor, rank) in arguments.items():
+        if tensor.ndim != rank:
+            raise _core.ShapeError(
+                f"{name}({', '.join(arguments)}): {argument} must have {rank} "
+                f"dimension{'s' * (rank > 1)}, but is {tuple(tensor.shape)}"
+            )
 
 
-def _letters(numbers: Any) -> str:
-    return "".join("..." if number is Ellipsis else _LETTERS[number] for number in numbers)
+def _added(name: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """Return beta * input + alpha * product; with beta 0 input counts for nothing, be it NaN."""
+    shape = tuple(product.shape)
+    try:
+        fits = tuple(broadcast_shapes(tuple(input.shape), shape)) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise _core.ShapeError(
+            f"{name}(): input must broadcast to the product's shape; input is "
+            f"{tuple(input.shape)}, the product is {shape}"
+        )
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled
+    return (input if beta == 1 else input * beta) + scaled
+
+
+@composite("AddmmBackward0", in_place=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return beta * input + alpha * (mat1 @ mat2)."""
+    if beta == 1 and alpha == 1:
+        return ops.addmm(input, mat1, mat2)
+    return _added("addmm", input, ops.mm(mat1, mat2), beta, alpha)
+
+
+@composite("AddmvBackward0", in_place=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, ops.mv(mat, vec), beta, alpha)
+
+
+@composite("AddrBackward0", in_place=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return beta * input + alpha * outer(vec1, vec2)."""
+    return _added("addr", input, outer(vec1, vec2), beta, alpha)
+
+
+@composite("BaddbmmBackward0", in_place=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """Return beta * input + alpha * bmm(batch1, batch2)."""
+    return _added("baddbmm", input, ops.bmm(batch1, batch2), beta, alpha)
+
+
+@composite("AddbmmBackward0", in_place=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """Return beta * input + alpha * the sum of the products in a batch."""
+    product = ops.sum(ops.bmm(batch1, batch2), [0], dtype=batch1.dtype)
+    return _added("addbmm", input, product, beta, alpha)
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
@@ -152,9 +195,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
             f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, "
             f"other is {tuple(other.shape)}, dim is {dim}."
         )
-    return ops.roll(input, [-1], [dim]) * ops.roll(other, [1], [dim]) - ops.roll(
-        input, [1], [dim]
-    ) * ops.roll(other, [-1], [dim])
+    return rolled(input, -1, dim) * rolled(other, 1, dim) - (
+        rolled(input, 1, dim) * rolled(other, -1, dim)
+    )
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -193,13 +236,14 @@ def scaled_dot_product_attention(
         )
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
-        key = ops.repeat_interleave(key, groups, -3)
-        value = ops.repeat_interleave(value, groups, -3)
+        key = repeat_interleave(key, groups, -3)
+        value = repeat_interleave(value, groups, -3)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = ops.matmul(query * factor, ops.transpose(key, -2, -1))
     if is_causal:
-        ones = ops.ones_like(scores.detach())
-        scores = ops.masked_fill(scores, ops.tril(ones) == 0, -math.inf)
+        queries, keys = scores.shape[-2:]
+        later = ops.gt(arange(keys), arange(queries).unsqueeze(1))
+        scores = ops.masked_fill(scores, later, -math.inf)
     elif attn_mask is not None:
         if attn_mask.dtype == _core.bool:
             scores = ops.masked_fill(scores, ops.logical_not(attn_mask), -math.inf)
@@ -227,7 +271,7 @@ def norm(
         p = 2.0
     elif isinstance(p, str):
         raise _core.UnsupportedError(f"norm(): p must be a number or 'fro', not {p!r}.")
-    return ops.vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
 def matrix_norm(
@@ -242,7 +286,7 @@ def matrix_norm(
         keepdim: whether they stay with size one.
     """
     if ord == "fro":
-        return ops.vector_norm(input, 2.0, dim, keepdim)
+        return vector_norm(input, 2.0, dim, keepdim)
     if ord not in (1, -1, math.inf, -math.inf):
         raise _core.UnsupportedError(
             f"matrix_norm(): ord must be 'fro', 1, -1, inf or -inf, not {ord!r}."
@@ -265,29 +309,29 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
         keepdim: whether they stay with size one.
     """
     if ord is None:
-        return ops.vector_norm(input, 2.0, dim, keepdim)
+        return vector_norm(input, 2.0, dim, keepdim)
     if dim is None and input.ndim == 2:
         return matrix_norm(input, ord, (0, 1), keepdim)
     if dim is not None and not isinstance(dim, int) and len(dim) == 2:
         return matrix_norm(input, ord, dim, keepdim)
-    return ops.vector_norm(input, ord, dim, keepdim)
+    return vector_norm(input, ord, dim, keepdim)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
     """Divide vectors along a dimension by their norm, or by `eps` if that is larger."""
-    return input / ops.clamp(ops.vector_norm(input, p, dim, True), eps)
+    return input / ops.clamp(vector_norm(input, p, dim, True), eps)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2.0) -> Tensor:
     """Return the norm of the difference of two tensors."""
-    return ops.vector_norm(input - other, p)
+    return vector_norm(input - other, p)
 
 
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """Return the norms of differences along the last dimension, `eps` added to each element."""
-    return ops.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -299,8 +343,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         dim: where they lie.
         eps: the least length.
     """
-    left = x1 / ops.clamp(ops.vector_norm(x1, 2.0, dim, True), eps)
-    right = x2 / ops.clamp(ops.vector_norm(x2, 2.0, dim, True), eps)
+    left = x1 / ops.clamp(vector_norm(x1, 2.0, dim, True), eps)
+    right = x2 / ops.clamp(vector_norm(x2, 2.0, dim, True), eps)
     return ops.sum(left * right, [dim])
 
 
@@ -319,4 +363,4 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "") -> Ten
             f"cdist(): x1 and x2 must have 2 or more dimensions and equal last sizes; x1 is "
             f"{tuple(x1.shape)}, x2 is {tuple(x2.shape)}."
         )
-    return ops.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)

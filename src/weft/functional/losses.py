@@ -1,4 +1,4 @@
-"""Losses that are made of other ops; those of classes are ops of the table."""
+"""Losses that are made of other ops."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.composite import composite, show_as
 from weft.functional.linear_algebra import pairwise_distance
 
 ops = _core.ops
@@ -34,6 +35,123 @@ def _compared(name: str, function: Any, input: Tensor, target: Tensor, *more: An
             f"{name}(input, target): the shapes must fit together; input is {tuple(input.shape)}, "
             f"target is {tuple(target.shape)}."
         ) from None
+
+
+def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return scores (N, C, ...) as rows, and classes (N, ...) as one number a row."""
+    if input.ndim == 2 and target.ndim == 1 and weight is None:
+        return input, target
+    if input.ndim == 0:
+        raise _core.ShapeError(f"{name}(): input must have a dimension of classes; input is ()")
+    dim = 0 if input.ndim == 1 else 1
+    shape, count = tuple(input.shape), input.shape[dim]
+    if tuple(target.shape) != shape[:dim] + shape[dim + 1 :]:
+        raise _core.ShapeError(
+            f"{name}(input, target): target must have input's sizes without the classes'; input is "
+            f"{shape}, target is {tuple(target.shape)}"
+        )
+    if weight is not None and tuple(weight.shape) != (count,):
+        raise _core.ShapeError(
+            f"{name}(input, target, weight): weight must have one value for each class; input is "
+            f"{shape}, weight is {tuple(weight.shape)}"
+        )
+    return input.movedim(dim, -1).reshape(target.numel(), count), target.reshape(-1)
+
+
+@composite()
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the negative of the log-probabilities at the classes.
+
+    Args:
+        input: log-probabilities (N, C, ...).
+        target: classes (N, ...).
+        weight: a factor for each class.
+        ignore_index: rows of this class do not count.
+        reduction: "mean", "sum" or "none".
+    """
+    logs, classes = _rows("nll_loss", input, target, weight)
+    skipped = ops.eq(classes, ignore_index)
+    safe = ops.masked_fill(classes, skipped, 0)
+    losses = -ops.squeeze(ops.gather(logs, 1, safe.unsqueeze(1)), [1])
+    counted = ops.logical_not(skipped).to(input.dtype)
+    if weight is not None:
+        factors = ops.index_select(weight, 0, safe)
+        losses, counted = losses * factors, counted * factors
+    # A row that does not count may hold anything, even infinities.
+    losses = ops.masked_fill(losses, skipped, 0)
+    if reduction == "mean":
+        result = ops.sum(losses) / ops.sum(counted)
+    else:
+        result = _reduced("nll_loss", losses, reduction)
+    result = result if result.ndim == 0 else result.reshape(target.shape)
+    show_as(result, "NllLossBackward0" if input.ndim <= 2 else "NllLoss2DBackward0")
+    return result
+
+
+@composite()
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Return the cross-entropy of scores with classes, or with probabilities like the scores.
+
+    Args:
+        input: scores (N, C, ...).
+        target: classes (N, ...), or probabilities (N, C, ...).
+        weight: a factor for each class.
+        ignore_index: rows of this class do not count.
+        reduction: "mean", "sum" or "none".
+        label_smoothing: the share of the target that is spread over all classes.
+    """
+    if weight is None and label_smoothing == 0 and not target.is_floating_point():
+        # One pass forward and one backward.
+        scores, classes = _rows("cross_entropy", input, target, None)
+        result = ops.cross_entropy_classes(scores, classes, ignore_index, reduction)[0]
+        return result if result.ndim == 0 else result.reshape(target.shape)
+    if not 0 <= label_smoothing <= 1:
+        raise _core.ArgumentError(
+            f"cross_entropy(): label_smoothing must be between 0 and 1, got {label_smoothing}"
+        )
+    dim = 0 if input.ndim == 1 else 1
+    logs = ops.log_softmax(input, dim)
+    factors = None
+    if weight is not None:
+        factors = weight.reshape([-1] + [1] * (input.ndim - 1 - dim))
+    even = -ops.sum(logs if factors is None else logs * factors, [dim]) / input.shape[dim]
+    if target.is_floating_point():
+        if tuple(input.shape) != tuple(target.shape):
+            raise _core.ShapeError(
+                "cross_entropy(input, target): target probabilities must be like input; input is "
+                f"{tuple(input.shape)}, target is {tuple(target.shape)}"
+            )
+        terms = logs * target if factors is None else logs * target * factors
+        losses = label_smoothing * even - (1 - label_smoothing) * ops.sum(terms, [dim])
+        if reduction == "mean":
+            return ops.sum(losses) / losses.numel()
+        return _reduced("cross_entropy", losses, reduction)
+    loss = nll_loss(logs, target, weight, ignore_index, reduction)
+    if label_smoothing == 0:
+        return loss
+    skipped = ops.eq(target, ignore_index)
+    even = ops.masked_fill(even, skipped, 0)
+    if reduction == "mean":
+        counted = ops.logical_not(skipped).to(input.dtype)
+        if weight is not None:
+            counted = counted * weight[ops.masked_fill(target, skipped, 0)]
+        even = ops.sum(even) / ops.sum(counted)
+    elif reduction == "sum":
+        even = ops.sum(even)
+    return (1 - label_smoothing) * loss + label_smoothing * even
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -69,7 +187,8 @@ def smooth_l1_loss(
         raise _core.ArgumentError(f"smooth_l1_loss(): beta must not be negative; beta is {beta}.")
     if beta == 0:
         return l1_loss(input, target, reduction)
-    values = _compared("smooth_l1_loss", ops.smooth_l1_elements, input, target, beta)
+    gap = ops.abs(_compared("smooth_l1_loss", ops.sub, input, target))
+    values = ops.where(ops.lt(gap, beta), 0.5 * gap * gap / beta, gap - 0.5 * beta)
     return _reduced("smooth_l1_loss", values, reduction)
 
 
@@ -86,7 +205,8 @@ def huber_loss(
     """
     if delta <= 0:
         raise _core.ArgumentError(f"huber_loss(): delta must be positive; delta is {delta}.")
-    values = _compared("huber_loss", ops.huber_elements, input, target, delta)
+    gap = ops.abs(_compared("huber_loss", ops.sub, input, target))
+    values = ops.where(ops.le(gap, delta), 0.5 * gap * gap, delta * (gap - 0.5 * delta))
     return _reduced("huber_loss", values, reduction)
 
 
@@ -190,7 +310,7 @@ def gaussian_nll_loss(
         reduction: "mean", "sum" or "none".
     """
     if not isinstance(var, Tensor):
-        var = ops.full_like(input, var)
+        var = ops.full(input.shape, var, dtype=input.dtype)
     if bool(ops.any(ops.lt(var, 0))):
         raise _core.ArgumentError("gaussian_nll_loss(): var must not be negative.")
     if var.shape != input.shape and tuple(var.shape) == tuple(input.shape[:-1]):

@@ -1,4 +1,4 @@
-"""Normalisation with running statistics."""
+"""Normalisation of groups of elements, and with running statistics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.functional.composite import composite, show_as
+from weft.functional.facts import finfo
 
 ops = _core.ops
 
@@ -24,6 +26,111 @@ def _track(running: Tensor | None, new: Tensor, momentum: float) -> None:
     """Move a running statistic toward a new one, in place."""
     if running is not None:
         running.lerp_(new.detach().to(running.dtype), momentum)
+
+
+def _scaled(
+    input: Tensor, mean: Tensor, scale: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> Tensor:
+    """Return (input - mean) * scale * weight + bias, where all but the input broadcast.
+
+    One factor and one addend leave a single pass over the large tensor.
+    """
+    factor = scale if weight is None else scale * weight
+    shift = -(mean * factor) if bias is None else bias - mean * factor
+    return ops.addcmul(shift, input, factor)
+
+
+def _normalized(
+    input: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> Tensor:
+    """Normalise the channels of (N, C, ...) by statistics of each."""
+    shape = [1, -1] + [1] * (input.ndim - 2)
+    output = _scaled(
+        input,
+        mean.reshape(shape),
+        ops.rsqrt(variance + eps).reshape(shape),
+        None if weight is None else weight.reshape(shape),
+        None if bias is None else bias.reshape(shape),
+    )
+    show_as(output, "NativeBatchNormBackward0")
+    return output
+
+
+@composite()
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide the last dimensions by their root mean square.
+
+    Args:
+        input: the tensor.
+        normalized_shape: the sizes of those dimensions.
+        weight: a factor for each of their elements.
+        eps: added to the mean square; the dtype's precision if not given.
+    """
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    if not shape or list(input.shape[-len(shape) :]) != shape:
+        raise _core.ShapeError(
+            f"rms_norm(input, weight): input's last sizes must be normalized_shape {tuple(shape)}; "
+            f"input is {tuple(input.shape)}."
+        )
+    if weight is not None and list(weight.shape) != shape:
+        raise _core.ShapeError(
+            f"rms_norm(input, weight): weight must be of shape {tuple(shape)}; weight is "
+            f"{tuple(weight.shape)}, input is {tuple(input.shape)}."
+        )
+    power = ops.mean(ops.square(input), list(range(-len(shape), 0)), True)
+    result = input * ops.rsqrt(power + (finfo(input.dtype).eps if eps is None else eps))
+    return result if weight is None else result * weight
+
+
+@composite("NativeGroupNormBackward0")
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Bring each group of channels of (N, C, ...) to mean 0 and variance 1.
+
+    Args:
+        input: the tensor.
+        num_groups: how many groups the channels form.
+        weight: a factor for each channel.
+        bias: an addend for each channel.
+        eps: added to the variance.
+    """
+    if input.ndim < 2:
+        raise _core.ShapeError(
+            "group_norm(): input must have at least 2 dimensions (N, C, ...); input is "
+            f"{tuple(input.shape)}."
+        )
+    if num_groups <= 0 or input.shape[1] % num_groups != 0:
+        raise _core.ShapeError(
+            f"group_norm(): input's channels must be divisible by num_groups {num_groups}; input "
+            f"is {tuple(input.shape)}."
+        )
+    _check("group_norm", input, {"weight": weight, "bias": bias})
+    if input.numel() == 0:
+        return ops.alias(input)
+    # Parameters and statistics against the input as (N, groups, channels of one, rest).
+    grouped = input.reshape(input.shape[0], num_groups, input.shape[1] // num_groups, -1)
+    shape = (num_groups, -1, 1)
+    variance = ops.var(grouped, [2, 3], correction=0, keepdim=True)
+    result = _scaled(
+        grouped,
+        ops.mean(grouped, [2, 3], True),
+        ops.rsqrt(variance + eps),
+        None if weight is None else weight.reshape(shape),
+        None if bias is None else bias.reshape(shape),
+    )
+    return result.reshape(input.shape)
 
 
 def batch_norm(
@@ -52,20 +159,23 @@ def batch_norm(
         raise _core.ShapeError(
             f"batch_norm(): input must have 2 or more dimensions; input is {tuple(input.shape)}."
         )
-    _check("batch_norm", input, {"running_mean": running_mean, "running_var": running_var})
+    statistics = {"running_mean": running_mean, "running_var": running_var}
+    _check("batch_norm", input, {**statistics, "weight": weight, "bias": bias})
     if not training:
         if running_mean is None or running_var is None:
             raise _core.ArgumentError(
                 "batch_norm(): running_mean and running_var must be given when training is False."
             )
-        return ops.normalize_channels(input, running_mean, running_var, weight, bias, eps)
+        return _normalized(input, running_mean, running_var, weight, bias, eps)
     count = input.numel() // input.shape[1] if input.shape[1] else 0
     if count <= 1:
         raise _core.ShapeError(
             "batch_norm(): more than one value per channel is needed when training; input is "
             f"{tuple(input.shape)}."
         )
-    output, mean, variance = ops.batch_norm_train(input, weight, bias, eps)
+    dims = [dim for dim in range(input.ndim) if dim != 1]
+    mean, variance = ops.mean(input, dims), ops.var(input, dims, correction=0)
+    output = _normalized(input, mean, variance, weight, bias, eps)
     if running_mean is not None or running_var is not None:
         with no_grad():
             _track(running_mean, mean, momentum)
@@ -98,7 +208,7 @@ def instance_norm(
     if running_mean is not None or running_var is not None:
         with no_grad():
             dims: Any = list(range(2, input.ndim))
-            variance, mean = ops.var_mean(input.detach(), dims)
+            mean, variance = ops.mean(input.detach(), dims), ops.var(input.detach(), dims)
             _track(running_mean, ops.mean(mean, 0), momentum)
             _track(running_var, ops.mean(variance, 0), momentum)
-    return ops.group_norm(input, input.shape[1], weight, bias, eps)
+    return group_norm(input, input.shape[1], weight, bias, eps)

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.creation import arange
 from weft.functional.facts import iinfo
+from weft.functional.shaping import pad
+from weft.functional.shaping import windows as view_windows
 
 ops = _core.ops
 
@@ -78,22 +81,14 @@ def _lay_out(
 
 def _view(input: Tensor, windows: _Windows, fill: float) -> Tensor:
     """Return all windows as a view (..., counts, kernel sizes)."""
-    rank = len(windows.kernel)
     edges = [
         number
         for pair in zip(reversed(windows.padding), reversed(windows.after), strict=True)
         for number in pair
     ]
     if any(edges):
-        input = ops.constant_pad(input, edges, fill)
-    first = input.ndim - rank
-    for i in range(rank):
-        span = windows.dilation[i] * (windows.kernel[i] - 1) + 1
-        input = ops.unfold(input, first + i, span, windows.stride[i])
-    for i, gap in enumerate(windows.dilation):
-        if gap > 1:
-            input = ops.slice(input, input.ndim - rank + i, 0, None, gap)
-    return input
+        input = pad(input, edges, value=fill)
+    return view_windows(input, windows.kernel, windows.stride, windows.dilation)
 
 
 def _least(dtype: Any) -> Any:
@@ -119,7 +114,7 @@ def _max_pool(
     for i in reversed(range(rank)):
         within = ops.remainder(places, windows.kernel[i])
         places = ops.floor_divide(places, windows.kernel[i])
-        start = ops.arange(windows.counts[i]) * windows.stride[i] - windows.padding[i]
+        start = arange(windows.counts[i]) * windows.stride[i] - windows.padding[i]
         shape = [1] * rank
         shape[i] = -1
         index = index + (start.reshape(shape) + within * windows.dilation[i]) * factor

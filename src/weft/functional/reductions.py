@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft import _core
 from weft._core import Tensor
 from weft.functional import return_types
+from weft.functional.checks import wrap_dim
+from weft.functional.composite import composite, show_as
+from weft.functional.creation import arange
+from weft.functional.selection import kth_smallest
+from weft.functional.shaping import diagonal, movedim
 
 ops = _core.ops
 
@@ -23,7 +29,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.maximum(input, dim if other is None else other)
     if dim is None:
-        return ops.max_all(input)
+        return _extreme("max", ops.amax, input)
     return return_types.max._make(ops.max_dim(input, dim, keepdim))
 
 
@@ -39,8 +45,20 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.minimum(input, dim if other is None else other)
     if dim is None:
-        return ops.min_all(input)
+        return _extreme("min", ops.amin, input)
     return return_types.min._make(ops.min_dim(input, dim, keepdim))
+
+
+def _extreme(name: str, function: Any, input: Tensor) -> Tensor:
+    """Return the largest or smallest of all elements."""
+    if input.numel() == 0:
+        raise _core.ShapeError(
+            f"{name}(input): Expected reduction dim to be specified for input.numel() == 0; input "
+            f"is {tuple(input.shape)}."
+        )
+    result = function(input)
+    show_as(result, f"{name.title()}Backward1")
+    return result
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -48,11 +66,18 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return return_types.aminmax(ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim))
 
 
+@composite()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the middle element (the lower of two), of all or along a dimension with its index."""
     if dim is None:
-        return ops.median_all(input)
-    return return_types.median._make(ops.median_dim(input, dim, keepdim))
+        flat = ops.reshape(input, -1)
+        middle = kth_smallest(flat, (flat.numel() + 1) // 2, 0, False)[0]
+        show_as(middle, "MedianBackward0")
+        return middle
+    size = input.shape[wrap_dim(dim, input.ndim)] if input.ndim else 1
+    values, indices = kth_smallest(input, (size + 1) // 2, dim, keepdim)
+    show_as(values, "MedianBackward1")
+    return return_types.median(values, indices)
 
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -83,14 +108,86 @@ def _before(dim: int) -> int:
     return dim - 1 if dim < 0 else dim
 
 
+def _running(input: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
+    """Return the extremes so far along a dimension, and where each was last.
+
+    Stretches of doubling length are joined, so there are few steps.
+    """
+    if input.ndim == 0:
+        return input.clone(), ops.zeros((), dtype=_core.int64)
+    size = input.shape[dim]
+    values = input.detach()
+    shape = [1] * input.ndim
+    shape[dim] = size
+    places = arange(size).reshape(shape).expand(input.shape)
+    length = 1
+    while length < size:
+        head, old = ops.slice(values, dim, 0, length), ops.slice(values, dim, 0, -length)
+        new, places_head = ops.slice(values, dim, length), ops.slice(places, dim, 0, length)
+        # NaN wins, and of equal ones the last.
+        better = ops.gt(old, new) if largest else ops.lt(old, new)
+        better = ops.logical_and(
+            ops.logical_or(better, ops.isnan(old)), ops.logical_not(ops.isnan(new))
+        )
+        values = ops.cat([head, ops.where(better, old, new)], dim)
+        old, new = ops.slice(places, dim, 0, -length), ops.slice(places, dim, length)
+        places = ops.cat([places_head, ops.where(better, old, new)], dim)
+        length *= 2
+    places = places.contiguous()
+    return ops.gather(input, dim, places), places
+
+
+@composite()
 def cummax(input: Tensor, dim: int) -> Any:
     """Return the largest elements so far along a dimension, and where they are."""
-    return return_types.cummax._make(ops.cummax(input, dim))
+    result = return_types.cummax._make(_running(input, dim, True))
+    show_as(result.values, "CummaxBackward0")
+    return result
 
 
+@composite()
 def cummin(input: Tensor, dim: int) -> Any:
     """Return the smallest elements so far along a dimension, and where they are."""
-    return return_types.cummin._make(ops.cummin(input, dim))
+    result = return_types.cummin._make(_running(input, dim, False))
+    show_as(result.values, "CumminBackward0")
+    return result
+
+
+@composite("LogcumsumexpBackward0")
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """Return the logarithms of the running sums of exponentials along a dimension."""
+    if input.ndim == 0:
+        return input.clone()
+    result = input
+    length = 1
+    while length < input.shape[dim]:
+        # Stretches of doubling length are joined, each pair without overflow.
+        pairs = [ops.slice(result, dim, 0, -length), ops.slice(result, dim, length)]
+        joined = logsumexp(ops.stack(pairs, -1), -1)
+        result = ops.cat([ops.slice(result, dim, 0, length), joined], dim)
+        length *= 2
+    return result
+
+
+@composite("ProdBackward0")
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Multiply elements. Products of integers and bools are int64.
+
+    Args:
+        input: the tensor.
+        dim: the dimensions; all of them if not given.
+        keepdim: whether they stay with size one.
+        dtype: the dtype of the result.
+    """
+    if isinstance(dim, int):
+        return ops.prod(input, dim, keepdim, dtype=dtype)
+    if not dim:
+        result = ops.prod(input.reshape(-1), 0, dtype=dtype)
+        return result.reshape([1] * input.ndim) if keepdim else result
+    dims = sorted(axis % (input.ndim or 1) for axis in dim)
+    for axis in reversed(dims):
+        input = ops.prod(input, axis, keepdim, dtype=dtype)
+    return input
 
 
 def _variance(function: Any, args: tuple[Any, ...], keepdim: bool) -> Any:
@@ -123,6 +220,7 @@ def var(
     return _variance(ops.var, (input, dim, unbiased, correction), keepdim)
 
 
+@composite("StdBackward0")
 def std(
     input: Tensor,
     dim: Any = None,
@@ -132,9 +230,18 @@ def std(
     correction: Any = None,
 ) -> Tensor:
     """Return the standard deviation; arguments as for `var`."""
-    return _variance(ops.std, (input, dim, unbiased, correction), keepdim)
+    return _root(_variance(ops.var, (input, dim, unbiased, correction), keepdim))
 
 
+def _root(variance: Tensor) -> Tensor:
+    """Return the square root, whose gradient counts as zero where nothing deviates."""
+    if not variance.requires_grad:
+        return ops.sqrt(variance)
+    is_zero = ops.eq(variance.detach(), 0)
+    return ops.where(is_zero, 0.0, ops.sqrt(ops.where(is_zero, 1.0, variance)))
+
+
+@composite("VarMeanBackward0")
 def var_mean(
     input: Tensor,
     dim: Any = None,
@@ -144,9 +251,11 @@ def var_mean(
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean; arguments as for `var`."""
-    return _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
+    variance = _variance(ops.var, (input, dim, unbiased, correction), keepdim)
+    return variance, ops.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
 
+@composite("StdMeanBackward0")
 def std_mean(
     input: Tensor,
     dim: Any = None,
@@ -156,14 +265,89 @@ def std_mean(
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean; arguments as for `var`."""
-    variance, mean = _variance(ops.var_mean, (input, dim, unbiased, correction), keepdim)
-    return ops.sqrt(variance), mean
+    variance, mean = var_mean(input, dim, unbiased, keepdim, correction=correction)
+    return _root(variance), mean
+
+
+@composite("NansumBackward0")
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Add up elements like `sum`, counting NaN as zero."""
+    return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Return the mean of the elements that are not NaN."""
     present = ops.logical_not(ops.isnan(input.detach()))
-    return ops.nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
+
+
+@composite()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """Count the elements that are not zero, over all dimensions or those in `dim`."""
+    return ops.sum(ops.ne(input, 0), dim)
+
+
+@composite("LogsumexpBackward0")
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """Return the logarithm of the sum of exponentials, without overflow."""
+    if input.numel() == 0:
+        return ops.log(ops.sum(ops.exp(input), dim, keepdim))
+    largest = ops.amax(input.detach(), dim, True)
+    # Infinities are not taken away: their difference is no number.
+    shift = ops.where(ops.isinf(largest), 0, largest)
+    result = ops.log(ops.sum(ops.exp(input - shift), dim, True)) + shift
+    return result if keepdim or not input.ndim else ops.squeeze(result, dim)
+
+
+@composite("LinalgVectorNormBackward0")
+def vector_norm(
+    input: Tensor,
+    ord: float = 2.0,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """Return the norm of the elements as one vector.
+
+    Args:
+        input: the tensor.
+        ord: which norm: 0 counts, 1 adds up sizes, 2 is Euclid's, inf and -inf are extremes.
+        dim: the dimensions; all of them if not given.
+        keepdim: whether they stay with size one.
+        dtype: the dtype to compute in; input's if not given.
+    """
+    result = input.dtype if dtype is None else dtype
+    if not result.is_floating_point:
+        raise _core.DTypeError(
+            "vector_norm(input): input must be floating point; could not infer output dtype from "
+            f"{result}."
+        )
+    # Squares of half precision need more range.
+    x = input.to(_core.float64 if result is _core.float64 else _core.float32)
+    return _norm(x, ord, dim, keepdim).to(result)
+
+
+def _norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
+    if order == 0:
+        return ops.sum(ops.ne(x.detach(), 0), dim, keepdim, dtype=x.dtype)
+    if order == 1:
+        return ops.sum(ops.abs(x), dim, keepdim)
+    if order == 2:
+        return _root(ops.sum(x * x, dim, keepdim))
+    if math.isinf(order):
+        if order > 0 and x.numel() == 0:
+            return ops.sum(x, dim, keepdim)
+        return (ops.amax if order > 0 else ops.amin)(ops.abs(x), dim, keepdim)
+    # Powers of zero have no slope where they are steep; it counts as zero.
+    is_zero = ops.eq(x.detach(), 0)
+    exponent = ops.full([], order, dtype=x.dtype)
+    powers = ops.pow(ops.where(is_zero, 1.0, ops.abs(x)), exponent)
+    powers = ops.where(is_zero, 0.0 if order > 0 else math.inf, powers)
+    total = ops.sum(powers, dim, keepdim)
+    is_zero = ops.eq(total.detach(), 0)
+    root = ops.pow(ops.where(is_zero, 1.0, total), 1 / exponent)
+    return ops.where(is_zero, 0.0 if order > 0 else math.inf, root)
 
 
 def diff(
@@ -196,7 +380,7 @@ def trace(input: Tensor) -> Tensor:
         raise _core.ShapeError(
             f"trace(input): input must have 2 dimensions; input is {tuple(input.shape)}."
         )
-    return ops.sum(ops.diagonal(input))
+    return ops.sum(diagonal(input))
 
 
 def quantile(
@@ -220,7 +404,7 @@ def quantile(
     shares = [float(q)] if single else [float(share) for share in q.tolist()]
     if any(not 0.0 <= share <= 1.0 for share in shares):
         raise _core.ArgumentError(f"quantile(): q must be between 0 and 1; q is {shares}.")
-    flat = input.reshape(-1) if dim is None else ops.movedim(input, dim, -1)
+    flat = input.reshape(-1) if dim is None else movedim(input, dim, -1)
     ordered = ops.sort(flat, -1)[0]
     results: list[Tensor] = []
     for share in shares:

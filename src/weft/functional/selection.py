@@ -1,13 +1,19 @@
-"""Choose, order and count elements, with PyTorch's extra arguments."""
+"""Choose, write and order elements, with PyTorch's extra arguments."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.autograd.function import Function
 from weft.functional import return_types
+from weft.functional.checks import broadcast_shapes, wrap_dim
+from weft.functional.composite import composite
+from weft.functional.counting import searchsorted
 from weft.functional.creation import arange
+from weft.functional.facts import iinfo
 
 ops = _core.ops
 
@@ -47,6 +53,7 @@ def argwhere(input: Tensor) -> Tensor:
     return ops.nonzero(input)
 
 
+@composite()
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Turn class numbers into vectors with a one at that place.
 
@@ -99,19 +106,45 @@ def scatter(
     """
     source = value if src is _MISSING else src
     if reduce is None:
-        return ops.scatter(input, dim, index, source)
+        return ops.scatter(input, dim, index, _covered(source, index))
     if reduce not in ("add", "multiply"):
         raise _core.ArgumentError(f"scatter(): reduce must be 'add' or 'multiply', not {reduce!r}.")
     if not isinstance(source, Tensor):
         source = ops.full(index.shape, source, dtype=input.dtype)
-    return ops.scatter_reduce(input, dim, index, source, "sum" if reduce == "add" else "prod")
+    return scatter_reduce(input, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = _MISSING, **options: Any) -> Tensor:
     """Do what `scatter` does, in place."""
     if src is not _MISSING and not options:
-        return ops.scatter_(self, dim, index, src)
+        return ops.scatter_(self, dim, index, _covered(src, index))
     return self.copy_(scatter(self, dim, index, src, **options))
+
+
+def _covered(src: Any, index: Tensor) -> Any:
+    """Return the part of `src` that an index of the same rank covers; others are checked later."""
+    if not isinstance(src, Tensor) or src.shape == index.shape or src.ndim != index.ndim:
+        return src
+    for dim, size in enumerate(index.shape):
+        src = ops.slice(src, dim, 0, size)
+    return src
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Add elements at the places along a dimension that `index` names, in order.
+
+    Args:
+        input: the tensor that is added to (a copy of it).
+        dim: the dimension.
+        index: a place for each element.
+        src: the elements; those that `index` does not cover are left out.
+    """
+    return ops.scatter_add(input, dim, index, _covered(src, index))
+
+
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Do what `scatter_add` does, in place."""
+    return ops.scatter_add_(self, dim, index, _covered(src, index))
 
 
 def _as_places(input: Tensor, indices: Any) -> tuple[list[Tensor], list[int]]:
@@ -157,6 +190,214 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return ops.index_put_(self, places, values, dims, accumulate)
 
 
+def _put_slices(
+    input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """Write at indices of one dimension; a tensor without any counts as a vector."""
+    if index.ndim > 1:
+        raise _core.ShapeError(
+            f"index must have at most one dimension; index is {tuple(index.shape)}."
+        )
+    places = [index.reshape(-1)]
+    if input.ndim > 0:
+        return ops.index_put(input, places, values, [dim], accumulate)
+    return ops.index_put(input.reshape(1), places, values, [dim], accumulate).reshape(())
+
+
+def _check_source(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    expected = list(input.shape) or [1]
+    expected[wrap_dim(dim, input.ndim)] = index.numel()
+    if list(source.shape or (1,)) != expected:
+        raise _core.ShapeError(
+            f"source must have shape {tuple(expected)}; source is {tuple(source.shape)}, "
+            f"input is {tuple(input.shape)}, index has {index.numel()} elements."
+        )
+
+
+@composite(in_place=True)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Add slices of `source`, times `alpha`, at their indices of a dimension.
+
+    Args:
+        input: the tensor that is added to (a copy of it).
+        dim: the dimension.
+        index: where each slice goes; they may repeat, and are added in order.
+        source: the slices.
+        alpha: a factor for them.
+    """
+    _check_source(input, dim, index, source)
+    scaled = source if alpha == 1 else ops.mul(source, alpha)
+    return _put_slices(input, dim, index, scaled, True)
+
+
+@composite(in_place=True)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Replace slices of a dimension by those of `source`, in a copy."""
+    _check_source(input, dim, index, source)
+    return _put_slices(input, dim, index, source)
+
+
+@composite(in_place=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Fill slices of a dimension with a number, in a copy."""
+    if not isinstance(value, Tensor):
+        value = ops.full((), value, dtype=input.dtype)
+    if value.ndim > 0:
+        raise _core.ShapeError(
+            f"index_fill(): value must be a number or 0-d; value is {tuple(value.shape)}."
+        )
+    return _put_slices(input, dim, index, value.to(input.dtype))
+
+
+@composite()
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Pick elements of the flattened input; the result has the shape of `index`."""
+    return ops.index(input.reshape(-1), [index], [0])
+
+
+@composite()
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Pick elements along a dimension, after input and indices are broadcast to each other.
+
+    Args:
+        input: the tensor.
+        indices: int64 places, with as many dimensions as the input.
+        dim: the dimension; the flattened input if not given.
+    """
+    if dim is None:
+        return ops.gather(input.reshape(-1), 0, indices.reshape(-1))
+    dim = wrap_dim(dim, input.ndim)
+    if indices.ndim != input.ndim:
+        raise _core.ShapeError(
+            f"take_along_dim(): input and indices must have the same number of dimensions; "
+            f"input is {tuple(input.shape)}, indices is {tuple(indices.shape)}."
+        )
+    if input.ndim == 0:
+        return ops.gather(input, dim, indices)
+    sizes, counts = list(input.shape), list(indices.shape)
+    # Along dim they need not agree.
+    size, count = sizes[dim], counts[dim]
+    sizes[dim] = counts[dim] = 1
+    common = list(broadcast_shapes(sizes, counts))
+    whole, places = ([*common[:dim], n, *common[dim + 1 :]] for n in (size, count))
+    return ops.gather(ops.expand(input, whole), dim, ops.expand(indices, places))
+
+
+class ScatterReduce(Function):
+    """The gradient of products and of largest and smallest elements at repeating places."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str
+    ) -> Tensor:
+        """Combine elements of `src` into a copy of the input."""
+        result = ops.scatter_combine(input, dim, index, src, reduce)
+        ctx.dim, ctx.reduce = dim, reduce
+        ctx.save_for_backward(input, index, src, result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Share the gradient among the elements that made a result."""
+        (grad,) = grad_outputs
+        input, index, src, result = ctx.saved_tensors
+        dim = ctx.dim
+        if ctx.reduce != "prod":
+            # Those that are equal to the result share its gradient.
+            input_wins = ops.eq(input, result).to(grad.dtype)
+            src_wins = ops.eq(src, ops.gather(result, dim, index)).to(grad.dtype)
+            shared = grad / ops.scatter_add(input_wins, dim, index, src_wins)
+            return input_wins * shared, None, src_wins * ops.gather(shared, dim, index), None, None
+        # Where exactly one factor is zero, its gradient is the product of the others.
+        whole = ops.masked_fill(input, ops.eq(input, 0), 1)
+        to_input = grad * ScatterReduce.apply(whole, index, src, dim, "prod") / whole
+        is_zero = ops.eq(src, 0)
+        zeros = ops.scatter_add(ops.zeros_like(result), dim, index, is_zero.to(result.dtype))
+        alone = ops.logical_and(is_zero, ops.eq(ops.gather(zeros, dim, index), 1))
+        others = ScatterReduce.apply(input, index, ops.masked_fill(src, alone, 1), dim, "prod")
+        to_src = ops.where(
+            alone,
+            ops.gather(grad * others, dim, index),
+            ops.gather(grad * result, dim, index) / ops.masked_fill(src, is_zero, 1),
+        )
+        return to_input, None, to_src, None, None
+
+
+def _identity(reduce: str, dtype: Any) -> Any:
+    """Return the number that changes nothing when others are combined with it."""
+    if reduce not in ("amax", "amin"):
+        return 1 if reduce == "prod" else 0
+    if dtype is _core.bool:
+        return reduce == "amin"
+    if dtype.is_floating_point:
+        return -math.inf if reduce == "amax" else math.inf
+    return iinfo(dtype).min if reduce == "amax" else iinfo(dtype).max
+
+
+@composite(in_place=True)
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> Tensor:
+    """Combine elements of `src` that have the same index along a dimension.
+
+    Args:
+        input: the tensor that they are combined into (a copy of it).
+        dim: the dimension.
+        index: a place for each element.
+        src: the elements.
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether the input's own elements take part.
+    """
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise _core.ArgumentError(
+            f"scatter_reduce(): reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not "
+            f"{reduce!r}."
+        )
+    src = _covered(src, index)
+    if not include_self:
+        input = ops.scatter(input, dim, index, _identity(reduce, input.dtype))
+    if reduce not in ("sum", "mean"):
+        return ScatterReduce.apply(input, index, src, dim, reduce)
+    total = ops.scatter_add(input, dim, index, src)
+    if reduce == "sum":
+        return total
+    own = ops.full(input.shape, int(include_self), dtype=input.dtype)
+    counts = ops.scatter_add(own, dim, index, ops.ones(src.shape, dtype=src.dtype))
+    divide = ops.div if input.is_floating_point() else ops.div_floor
+    return divide(total, ops.clamp(counts, 1))
+
+
+def _masked_places(input: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Any]:
+    """Return the flattened input, where the mask holds in it, and the common shape."""
+    if mask.dtype is not _core.bool:
+        raise _core.DTypeError(f"mask must be of dtype bool, not {mask.dtype}.")
+    shape = broadcast_shapes(input.shape, mask.shape)
+    places = ops.nonzero(ops.reshape(ops.expand(mask, shape), -1))
+    return ops.reshape(ops.expand(input, shape), -1), places.reshape(-1), shape
+
+
+@composite()
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements where a mask holds, as a vector."""
+    flat, places, _ = _masked_places(input, mask)
+    return ops.index_select(flat, 0, places)
+
+
+@composite(in_place=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Write the elements of `source`, in order, where a mask holds, in a copy."""
+    flat, places, shape = _masked_places(input, mask)
+    count = places.numel()
+    if source.numel() < count:
+        raise _core.ShapeError(
+            f"masked_scatter(): source must have an element for each place; source has "
+            f"{source.numel()}, mask is true at {count}."
+        )
+    values = ops.slice(source.reshape(-1), 0, 0, count)
+    return ops.reshape(ops.index_put(flat, [places], values, [0]), shape)
+
+
+@composite()
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -170,19 +411,40 @@ def repeat_interleave(
     """
     del output_size
     if repeats is None:
-        return ops.repeat_interleave_index(input)
-    if not isinstance(repeats, Tensor):
-        return ops.repeat_interleave(input, repeats, dim)
-    if repeats.numel() == 1:
-        return ops.repeat_interleave(input, int(repeats), dim)
-    if dim is None:
+        return _repeated_places(input)
+    if dim is None or input.ndim == 0:
         input, dim = input.reshape(-1), 0
+    dim = wrap_dim(dim, input.ndim)
+    if not isinstance(repeats, Tensor) or repeats.numel() == 1:
+        count, sizes = int(repeats), list(input.shape)
+        if count < 0:
+            raise _core.ArgumentError(
+                f"repeat_interleave(): repeats must not be negative; repeats is {count}."
+            )
+        stretched = [*sizes[: dim + 1], count, *sizes[dim + 1 :]]
+        sizes[dim] *= count
+        return ops.reshape(ops.expand(ops.unsqueeze(input, dim + 1), stretched), sizes)
     if repeats.ndim != 1 or repeats.numel() != input.shape[dim]:
         raise _core.ShapeError(
             f"repeat_interleave(): repeats must have one number for each index of dim; repeats is "
             f"{tuple(repeats.shape)}, input is {tuple(input.shape)}, dim is {dim}."
         )
-    return ops.index_select(input, dim, ops.repeat_interleave_index(repeats))
+    return ops.index_select(input, dim, _repeated_places(repeats))
+
+
+def _repeated_places(repeats: Tensor) -> Tensor:
+    """Return each place i of a vector repeats[i] times."""
+    if repeats.ndim != 1 or repeats.is_floating_point() or repeats.dtype is _core.bool:
+        raise _core.ShapeError(
+            f"repeat_interleave(): repeats must be a vector of integers; it is "
+            f"{tuple(repeats.shape)} of {repeats.dtype}."
+        )
+    if repeats.numel() == 0:
+        return ops.zeros((0,), dtype=_core.int64)
+    if int(ops.amin(repeats)) < 0:
+        raise _core.ArgumentError("repeat_interleave(): repeats must not be negative.")
+    ends = ops.cumsum(repeats, 0)
+    return searchsorted(ends, arange(int(ends[-1])), right=True)
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
@@ -205,64 +467,31 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return return_types.topk._make(ops.topk(input, k, dim, largest, sorted))
 
 
+@composite()
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the kth smallest element along a dimension, and where it is."""
-    return return_types.kthvalue._make(ops.kthvalue(input, k, dim, keepdim))
+    return return_types.kthvalue._make(kth_smallest(input, k, dim, keepdim))
 
 
-def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
-    values, inverse, counts = found
-    results = (values,) + (inverse,) * return_inverse + (counts,) * return_counts
-    return results if len(results) > 1 else values
-
-
-def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    """Return the different elements (or slices along a dimension), sorted.
+def kth_smallest(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, ...]:
+    """Return the kth smallest elements and their places, for several functions.
 
     Args:
         input: the tensor.
-        sorted: accepted for PyTorch programs; the result is always sorted.
-        return_inverse: whether to return where each element of the input went.
-        return_counts: whether to return how often each one appears.
-        dim: compare slices along this dimension.
+        k: which one, from 1 on.
+        dim: the dimension.
+        keepdim: whether the dimension stays with size one.
     """
-    del sorted
-    return _wanted(ops.unique_all(input, dim), return_inverse, return_counts)
-
-
-def unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    """Return the elements that differ from the one before them; arguments as for `unique`."""
-    return _wanted(ops.unique_consecutive_all(input, dim), return_inverse, return_counts)
-
-
-def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
-) -> Tensor:
-    """Tell for each element whether it is among the others.
-
-    Args:
-        elements: a tensor, or a number.
-        test_elements: what to look among: a tensor, or a number.
-        assume_unique: accepted for PyTorch programs.
-        invert: whether to tell the opposite.
-    """
-    del assume_unique
-    if not isinstance(elements, Tensor):
-        elements = ops.full((), elements)
-    if isinstance(test_elements, Tensor):
-        matches = ops.eq(elements.unsqueeze(-1), test_elements.reshape(-1))
-        found = ops.any(matches, [-1])
-    else:
-        found = ops.eq(elements, test_elements)
-    return ops.logical_not(found) if invert else found
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim] if input.ndim else 1
+    if not 1 <= k <= size:
+        raise _core.OutOfRangeError(
+            f"selected number k out of range: k is {k}, dimension {dim} has size {size}."
+        )
+    # Unsorted, the last one is where it belongs.
+    found = ops.topk(input, k, dim, False, False)
+    if input.ndim == 0:
+        return found
+    if keepdim:
+        return tuple(ops.slice(each, dim, k - 1, k) for each in found)
+    return tuple(ops.select(each, dim, k - 1) for each in found)

@@ -12,6 +12,12 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.functional import activations
+from weft.functional.activations import hardshrink, softshrink, softsign, tanhshrink
+from weft.functional.arithmetic import glu
+from weft.functional.composite import WRITERS, show_as
+from weft.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from weft.functional.counting import unique
 from weft.functional.images import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
 from weft.functional.linear_algebra import (
     bilinear,
@@ -24,6 +30,7 @@ from weft.functional.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cosine_embedding_loss,
+    cross_entropy,
     gaussian_nll_loss,
     hinge_embedding_loss,
     huber_loss,
@@ -31,12 +38,13 @@ from weft.functional.losses import (
     l1_loss,
     margin_ranking_loss,
     mse_loss,
+    nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
 )
-from weft.functional.normalization import batch_norm, instance_norm
+from weft.functional.normalization import batch_norm, group_norm, instance_norm, rms_norm
 from weft.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -47,7 +55,9 @@ from weft.functional.pooling import (
     max_pool1d,
     max_pool2d,
 )
+from weft.functional.reductions import vector_norm
 from weft.functional.selection import one_hot
+from weft.functional.shaping import exponential_, pad
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -143,14 +153,11 @@ ops = _core.ops
 
 linear = ops.linear
 tanh, sigmoid = ops.tanh, ops.sigmoid
-logsigmoid, softsign, tanhshrink = ops.logsigmoid, ops.softsign, ops.tanhshrink
-hardshrink, softshrink, softplus = ops.hardshrink, ops.softshrink, ops.softplus
-gelu, glu = ops.gelu, ops.glu
-layer_norm, group_norm, rms_norm = ops.layer_norm, ops.group_norm, ops.rms_norm
-cross_entropy, nll_loss = ops.cross_entropy, ops.nll_loss
-pad = ops.pad
-relu_, selu_, elu_, celu_ = ops.relu_, ops.selu_, ops.elu_, ops.celu_
-leaky_relu_, hardtanh_, threshold_ = ops.leaky_relu_, ops.hardtanh_, ops.threshold_
+logsigmoid, softplus = ops.logsigmoid, ops.softplus
+gelu = ops.gelu
+layer_norm = ops.layer_norm
+relu_, elu_, leaky_relu_, hardtanh_ = ops.relu_, ops.elu_, ops.leaky_relu_, ops.hardtanh_
+selu_, celu_, threshold_ = WRITERS["selu_"], WRITERS["celu_"], WRITERS["threshold_"]
 
 
 # ---- activations --------------------------------------------------------------------------------
@@ -163,7 +170,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Clamp to [0, 6]."""
-    return ops.relu6_(input) if inplace else ops.relu6(input)
+    return hardtanh(input, 0, 6, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -178,12 +185,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Send negative elements through alpha * (exp(x / alpha) - 1)."""
-    return (ops.celu_ if inplace else ops.celu)(input, alpha)
+    return celu_(input, alpha) if inplace else activations.celu(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Apply the scaled exponential linear unit."""
-    return (ops.selu_ if inplace else ops.selu)(input)
+    return selu_(input) if inplace else activations.selu(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -193,17 +200,17 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Multiply each element by the tanh of its softplus."""
-    return (ops.mish_ if inplace else ops.mish)(input)
+    return (WRITERS["mish_"] if inplace else activations.mish)(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Apply the piecewise linear sigmoid."""
-    return (ops.hardsigmoid_ if inplace else ops.hardsigmoid)(input)
+    return (WRITERS["hardsigmoid_"] if inplace else activations.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Multiply each element by its piecewise linear sigmoid."""
-    return (ops.hardswish_ if inplace else ops.hardswish)(input)
+    return (WRITERS["hardswish_"] if inplace else activations.hardswish)(input)
 
 
 def hardtanh(
@@ -215,7 +222,8 @@ def hardtanh(
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Replace elements that are not above `threshold` by `value`."""
-    return (ops.threshold_ if inplace else ops.threshold)(input, threshold, value)
+    function = threshold_ if inplace else activations.threshold
+    return function(input, threshold, value)
 
 
 def rrelu(
@@ -244,7 +252,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"channels; weight is {tuple(weight.shape)}, input is {tuple(input.shape)}."
             )
         weight = weight.reshape([1, -1] + [1] * (input.ndim - 2))
-    return ops.prelu_elements(input, weight)
+    result = ops.leaky_relu(input, weight)
+    show_as(result, "PreluKernelBackward0")
+    return result
 
 
 def _softmax_dim(input: Tensor) -> int:
@@ -280,7 +290,7 @@ def gumbel_softmax(
         dim: the dimension of the distribution.
     """
     del eps
-    noise = -ops.log(ops.exponential(logits.detach()))
+    noise = -ops.log(exponential_(ops.zeros_like(logits.detach())))
     soft = ops.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
@@ -370,9 +380,9 @@ def embedding(
         raise _core.UnsupportedError("embedding(): scale_grad_by_freq is not supported yet.")
     if max_norm is not None:
         with no_grad():
-            rows = ops.unique_all(input)[0]
+            rows = unique(input)
             chosen = ops.index_select(weight, 0, rows)
-            norms = ops.vector_norm(chosen, norm_type, 1, True)
+            norms = vector_norm(chosen, norm_type, 1, True)
             factor = ops.where(ops.gt(norms, max_norm), max_norm / (norms + 1e-7), 1.0)
             weight.index_copy_(0, rows, chosen * factor)
     if padding_idx is None:
@@ -385,82 +395,4 @@ def embedding(
     return ops.embedding(weight, input, padding_idx % weight.shape[0])
 
 
-# ---- convolution and pooling --------------------------------------------------------------------
-
-
-def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, ...]) -> Any:
-    """Turn a padding by name into numbers; pads the input itself if both ends differ."""
-    stride, padding, dilation = options
-    count = weight.ndim - 2
-    if padding == "valid":
-        return input, [0] * count
-    if padding != "same":
-        raise _core.ArgumentError(
-            f"{name}(): padding must be 'valid', 'same' or sizes, not {padding!r}."
-        )
-    steps = [stride] * count if isinstance(stride, int) else list(stride)
-    if any(step != 1 for step in steps):
-        raise _core.ArgumentError(
-            f"{name}(): padding 'same' needs a stride of 1; stride is {steps}."
-        )
-    gaps = [dilation] * count if isinstance(dilation, int) else list(dilation)
-    totals = [gap * (size - 1) for gap, size in zip(gaps, weight.shape[2:], strict=True)]
-    if all(total % 2 == 0 for total in totals):
-        return input, [total // 2 for total in totals]
-    edges = [edge for total in reversed(totals) for edge in (total // 2, total - total // 2)]
-    return ops.pad(input, edges), [0] * count
-
-
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Slide kernels over the last dimension.
-
-    Args:
-        input: (N, C, L) or (C, L).
-        weight: (output channels, C / groups, kernel length).
-        bias: one number for each output channel.
-        stride: step between windows.
-        padding: zeros at both ends, or "same" or "valid".
-        dilation: distance between a kernel's elements.
-        groups: how many independent groups the channels form.
-    """
-    if isinstance(padding, str):
-        options = (stride, padding, dilation)
-        input, padding = _same_padding("conv1d", input, weight, options)
-    return ops.conv1d(input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Slide kernels over the last two dimensions.
-
-    Args:
-        input: (N, C, H, W) or (C, H, W).
-        weight: (output channels, C / groups, kernel height, kernel width).
-        bias: one number for each output channel.
-        stride: steps between windows.
-        padding: zeros around the input, or "same" or "valid".
-        dilation: distance between a kernel's elements.
-        groups: how many independent groups the channels form.
-    """
-    if isinstance(padding, str):
-        options = (stride, padding, dilation)
-        input, padding = _same_padding("conv2d", input, weight, options)
-    return ops.conv2d(input, weight, bias, stride, padding, dilation, groups)
-
-
-conv_transpose1d, conv_transpose2d = ops.conv_transpose1d, ops.conv_transpose2d
+# ---- pooling --------------------------------------------------------------------

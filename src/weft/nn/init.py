@@ -7,7 +7,7 @@ import math
 from weft import _core
 from weft._core import Generator, Tensor
 from weft.autograd import no_grad
-from weft.functional.creation import empty
+from weft.functional import creation
 
 _GAINS: dict[str, float] = {
     "linear": 1.0,
@@ -207,7 +207,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     if tensor.numel() == 0:
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
-    drawn = normal_(empty((rows, columns), dtype=_core.float64), generator=generator)
+    drawn = normal_(creation.empty((rows, columns), dtype=_core.float64), generator=generator)
     matrix = np.array(drawn.tolist())
     q, r = np.linalg.qr(matrix.T if rows < columns else matrix)
     q *= np.sign(np.diag(r))  # makes the distribution uniform
@@ -229,5 +229,5 @@ def sparse_(
     with no_grad():
         tensor.normal_(0.0, std, generator=generator)
         for column in range(columns):
-            tensor[_core.ops.randperm(rows, generator=generator)[:zeros], column] = 0
+            tensor[creation.randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor

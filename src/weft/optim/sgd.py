@@ -71,7 +71,7 @@ class SGD(Optimizer):
         if len(old) < len(params):
             known = {id(param) for param in old}
             new = [param for param in params if id(param) not in known]
-            buffers = [_core.ops.empty_like(param.detach()) for param in new]
+            buffers = [_core.ops.zeros_like(param.detach()) for param in new]
             for param, buffer in zip(new, buffers, strict=True):
                 state[param]["momentum_buffer"] = buffer
             _step(group, new, buffers, first=True)

@@ -110,6 +110,13 @@ def _as_strided(x, size, stride, storage_offset=0):
     return x.reshape(-1)[places + storage_offset]
 
 
+def _as_strided_scatter(x, src, size, stride, storage_offset=0):
+    places = _as_strided(np.arange(x.size), size, stride, storage_offset)
+    result = x.copy()
+    result.reshape(-1)[places] = src
+    return result
+
+
 def _select(x, dim, index):
     return np.take(x, index, axis=dim)
 
@@ -374,6 +381,18 @@ ROWS = [
         "diagonal_scatter",
         lambda m: [Sample(m(3, 4), m(3)), Sample(m(3, 4), m(3), 1)],
         _diagonal_scatter,
+    ),
+    _all(
+        "as_strided_scatter",
+        lambda m: [
+            Sample(m(12), m(2, 3), (2, 3), (4, 1)),
+            Sample(m(3, 4), m(3), (3,), (5,), 1),
+            Sample(m(5), m(0, 2), (0, 2), (1, 1)),
+        ],
+        _as_strided_scatter,
+        errors=(bad(np.ones(4), np.ones(3), (2,), (1,), error=ValueError, says=("(2,)", "(3,)")),),
+        oracle="PyTorch gives input the gradient of the part that src replaced",
+        tags=("contiguous",),
     ),
     # Joining.
     _all(

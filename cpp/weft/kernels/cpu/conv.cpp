@@ -355,37 +355,42 @@ void convolve_weight_all(const ConvShape& s, const T* input, const T* output, T*
       });
 }
 
-}  // namespace
-
-void convolve(const ConvShape& shape, const Array& input, const Array& weight, const Array* bias,
-              const Array& output) {
-  if (output.dtype == DType::f32) {
-    convolve_all(shape, input.as<float>(), weight.as<float>(), bias ? bias->as<float>() : nullptr,
-                 output.as<float>());
+// Calls body with a zero of the array's type.
+template <class Body>
+void with_lane(const Array& array, Body body) {
+  if (array.dtype == DType::f32) {
+    body(float{});
   } else {
-    convolve_all(shape, input.as<double>(), weight.as<double>(),
-                 bias ? bias->as<double>() : nullptr, output.as<double>());
+    body(double{});
   }
 }
 
+template <class T>
+const T* data_of(const Array& array) {
+  return array.storage ? array.as<T>() : nullptr;
+}
+
+}  // namespace
+
+void convolve(const ConvShape& shape, const Array& input, const Array& weight, const Array& bias,
+              const Array& output) {
+  with_lane(output, [&]<class T>(T) {
+    convolve_all(shape, input.as<T>(), weight.as<T>(), data_of<T>(bias), output.as<T>());
+  });
+}
+
 void convolve_transposed(const ConvShape& shape, const Array& output, const Array& weight,
-                         const Array* bias, const Array& input) {
-  if (input.dtype == DType::f32) {
-    convolve_transposed_all(shape, output.as<float>(), weight.as<float>(),
-                            bias ? bias->as<float>() : nullptr, input.as<float>());
-  } else {
-    convolve_transposed_all(shape, output.as<double>(), weight.as<double>(),
-                            bias ? bias->as<double>() : nullptr, input.as<double>());
-  }
+                         const Array& bias, const Array& input) {
+  with_lane(input, [&]<class T>(T) {
+    convolve_transposed_all(shape, output.as<T>(), weight.as<T>(), data_of<T>(bias), input.as<T>());
+  });
 }
 
 void convolve_weight(const ConvShape& shape, const Array& input, const Array& output,
                      const Array& weight) {
-  if (weight.dtype == DType::f32) {
-    convolve_weight_all(shape, input.as<float>(), output.as<float>(), weight.as<float>());
-  } else {
-    convolve_weight_all(shape, input.as<double>(), output.as<double>(), weight.as<double>());
-  }
+  with_lane(weight, [&]<class T>(T) {
+    convolve_weight_all(shape, input.as<T>(), output.as<T>(), weight.as<T>());
+  });
 }
 
 }  // namespace weft::kernels

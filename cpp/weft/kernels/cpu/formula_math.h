@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -19,9 +20,10 @@
 
 namespace weft::kernels::WEFT_ISA {
 
-// --- the integer lane
-// ----------------------------------------------------------------------------- A 64-bit integer
-// whose arithmetic is defined for all operands: it wraps, and dividing by zero gives zero.
+// --- the integer lane ---------------------------------------------------------------
+
+// A 64-bit integer whose arithmetic is defined for all operands: it wraps, and dividing by zero
+// gives zero.
 struct Int {
   int64_t value;
 
@@ -29,6 +31,7 @@ struct Int {
   template <std::integral Given>
   constexpr Int(Given given) : value(static_cast<int64_t>(given)) {}
   explicit operator bool() const { return value != 0; }
+  auto operator<=>(const Int&) const = default;
 };
 
 inline uint64_t bits_of(Int x) { return static_cast<uint64_t>(x.value); }
@@ -41,12 +44,6 @@ inline Int operator-(Int x) { return wrapped(0 - bits_of(x)); }
 inline Int operator&(Int x, Int y) { return x.value & y.value; }
 inline Int operator|(Int x, Int y) { return x.value | y.value; }
 inline Int operator^(Int x, Int y) { return x.value ^ y.value; }
-inline bool operator==(Int x, Int y) { return x.value == y.value; }
-inline bool operator!=(Int x, Int y) { return x.value != y.value; }
-inline bool operator<(Int x, Int y) { return x.value < y.value; }
-inline bool operator<=(Int x, Int y) { return x.value <= y.value; }
-inline bool operator>(Int x, Int y) { return x.value > y.value; }
-inline bool operator>=(Int x, Int y) { return x.value >= y.value; }
 // -1 is apart because the most negative number divided by it would trap.
 inline Int operator/(Int x, Int y) {
   if (y.value == 0) return 0;
@@ -91,27 +88,25 @@ inline Int gcd(Int x, Int y) {
   }
   return wrapped(a);
 }
-inline Int lcm(Int x, Int y) {
-  const Int common = gcd(x, y);
-  return common.value == 0 ? Int(0) : abs(x / common * y);
-}
 inline bool isnan(Int) { return false; }
 inline bool isinf(Int) { return false; }
 inline bool signbit(Int x) { return x.value < 0; }
 
-// --- what all lanes share
-// -------------------------------------------------------------------------
+// --- what all lanes share ------------------------------------------------------------------------
 
-inline bool isnan(float x) { return x != x; }
-inline bool isnan(double x) { return x != x; }
+template <class T>
+concept Real = std::floating_point<T>;
+
+inline bool isnan(Real auto x) { return x != x; }
 inline float abs(float x) { return __builtin_fabsf(x); }
 inline double abs(double x) { return __builtin_fabs(x); }
-inline bool isinf(float x) { return abs(x) == std::numeric_limits<float>::infinity(); }
-inline bool isinf(double x) { return abs(x) == std::numeric_limits<double>::infinity(); }
+template <Real T>
+bool isinf(T x) {
+  return abs(x) == std::numeric_limits<T>::infinity();
+}
 inline bool signbit(float x) { return std::bit_cast<int32_t>(x) < 0; }
 inline bool signbit(double x) { return std::bit_cast<int64_t>(x) < 0; }
-inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
-inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
+using std::copysign;
 
 template <class T>
 T select(bool condition, T yes, T no) {
@@ -126,10 +121,6 @@ template <class T>
 T min(T x, T y) {
   return isnan(y) ? y : y < x ? y : x;
 }
-// Both sides are always computed: && and || would be branches.
-inline bool both(bool x, bool y) { return x & y; }
-inline bool either(bool x, bool y) { return x | y; }
-
 // A formula's result: conditions count as 1 and 0.
 template <class T, class Given>
 T as_lane(Given given) {
@@ -144,57 +135,28 @@ T sign(T x) {
   return T(x > T(0)) - T(x < T(0));
 }
 
-inline float sqrt(float x) { return __builtin_sqrtf(x); }
-inline double sqrt(double x) { return __builtin_sqrt(x); }
+using std::ceil, std::floor, std::sqrt, std::trunc;
+inline float round(float x) { return std::rint(x); }
+inline double round(double x) { return std::rint(x); }
 template <class T>
 T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
 
-#if defined(__SSE4_1__) || !defined(__x86_64__)
-inline float floor(float x) { return __builtin_floorf(x); }
-inline float ceil(float x) { return __builtin_ceilf(x); }
-inline float trunc(float x) { return __builtin_truncf(x); }
-inline float round(float x) { return __builtin_rintf(x); }
-inline double floor(double x) { return __builtin_floor(x); }
-inline double ceil(double x) { return __builtin_ceil(x); }
-inline double trunc(double x) { return __builtin_trunc(x); }
-inline double round(double x) { return __builtin_rint(x); }
-#else
-// Without a rounding instruction: adding and taking away a large number rounds to an integer.
-template <class T>
-T round_by_adding(T x, T large) {
-  const T rounded = (abs(x) + large) - large;
-  return copysign(abs(x) < large ? rounded : abs(x), x);
-}
-inline float round(float x) { return isnan(x) ? x : round_by_adding(x, 0x1p23f); }
-inline double round(double x) { return isnan(x) ? x : round_by_adding(x, 0x1p52); }
-template <class T>
-T floor_by_rounding(T x) {
-  const T rounded = round(x);
-  return copysign(rounded > x ? rounded - 1 : rounded, x);
-}
-inline float floor(float x) { return floor_by_rounding(x); }
-inline double floor(double x) { return floor_by_rounding(x); }
-inline float ceil(float x) { return -floor(-x); }
-inline double ceil(double x) { return -floor(-x); }
-inline float trunc(float x) { return copysign(floor(abs(x)), x); }
-inline double trunc(double x) { return copysign(floor(abs(x)), x); }
-#endif
+// Rare in networks: the C library's, one element at a time.
+using std::acos, std::acosh, std::asin, std::asinh, std::atan2, std::atanh, std::cosh, std::erf;
+using std::erfc, std::exp2, std::fmod, std::hypot, std::log10, std::log2, std::pow, std::sinh;
+using std::tan;
 
-inline float fmod(float x, float y) { return std::fmod(x, y); }
-inline double fmod(double x, double y) { return std::fmod(x, y); }
 // The remainder has the divisor's sign, as in Python.
-template <class T>
-T remainder_of(T x, T y) {
+template <Real T>
+T remainder(T x, T y) {
   const T rest = fmod(x, y);
   return rest != T(0) && (rest < T(0)) != (y < T(0)) ? rest + y : rest;
 }
-inline float remainder(float x, float y) { return remainder_of(x, y); }
-inline double remainder(double x, double y) { return remainder_of(x, y); }
 // The exact quotient rounded down, not the rounded quotient: 1 // 0.1 is 9.
-template <class T>
-T floor_divide_of(T x, T y) {
+template <Real T>
+T floor_divide(T x, T y) {
   if (y == T(0)) return x / y;
   const T rest = fmod(x, y);
   T quotient = (x - rest) / y;
@@ -203,30 +165,17 @@ T floor_divide_of(T x, T y) {
   const T floored = floor(quotient);
   return quotient - floored > T(0.5) ? floored + T(1) : floored;
 }
-inline float floor_divide(float x, float y) { return floor_divide_of(x, y); }
-inline double floor_divide(double x, double y) { return floor_divide_of(x, y); }
 
-// --- float32
-// --------------------------------------------------------------------------------------
+// --- float32 -------------------------------------------------------------------------------------
 
 inline constexpr float infinity32 = std::numeric_limits<float>::infinity();
 inline constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 
-// a * b + c in one rounding where the processor can, in two where it cannot.
-inline float multiply_add(float a, float b, float c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(a, b, c);
-#else
+// a * b + c, which the compiler makes one rounding of where the processor can. Where digits depend
+// on that, __builtin_fma is called instead.
+template <Real T>
+T multiply_add(T a, T b, T c) {
   return a * b + c;
-#endif
-}
-
-inline double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
 }
 
 // c[0] + c[1] x + ..., by Horner's rule.
@@ -240,15 +189,7 @@ inline T polynomial(T x, T first, Rest... rest) {
 }
 
 // The part of x * x that rounding took away from `square`.
-inline float square_rest(float x, float square) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return __builtin_fmaf(x, x, -square);
-#else
-  const float high = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xfffff000u);
-  const float low = x - high;
-  return ((high * high - square) + 2 * high * low) + low * low;
-#endif
-}
+inline float square_rest(float x, float square) { return __builtin_fmaf(x, x, -square); }
 
 inline float power_of_two(int32_t exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127) << 23);
@@ -267,47 +208,34 @@ inline float expm1_core(float r) {
   return multiply_add(r * r, q, r);
 }
 
-// e^(x - less) as mantissa * scale * 2^-offset, where `less` is far smaller than x; `bias` is
-// rounder + 127 + offset.
+// e^x as mantissa * scale * 2^-offset; `bias` is rounder + 127 + offset.
 struct Exponential {
   float mantissa, scale;
 };
-inline Exponential exponential(float x, float less, float bias) {
+inline Exponential exponential(float x, float bias) {
   const float shifted = multiply_add(x, log2_of_e, bias);
   const float n = shifted - bias;
   float r = multiply_add(n, -ln2_high, x);
-  r = multiply_add(n, -ln2_low, r) - less;
+  r = multiply_add(n, -ln2_low, r);
   return {1 + expm1_core(r), std::bit_cast<float>(std::bit_cast<uint32_t>(shifted) << 23)};
 }
-// The offset keeps the scale in range and lets subnormal results be rounded once.
-inline float exp_times(float x, float factor) {
-  x = x > 90.0f ? 90.0f : x;
-  x = x < -104.5f ? -104.5f : x;
-  const bool grows = x > 0;
-  const Exponential e = exponential(x, 0, grows ? rounder + 63 : rounder + 191);
-  return e.mantissa * e.scale * (grows ? 0x1p64f * factor : 0x1p-64f * factor);
-}
-// For x <= 0.
-inline float exp_negative(float x, float less = 0) {
-  const Exponential e = exponential(x < -104.5f ? -104.5f : x, less, rounder + 191);
+// For x <= 0. The offset keeps the scale in range and lets subnormal results be rounded once.
+inline float exp_negative(float x) {
+  const Exponential e = exponential(x < -104.5f ? -104.5f : x, rounder + 191);
   return e.mantissa * e.scale * 0x1p-64f;
 }
 // For |x| < 87: results are neither subnormal nor infinite.
 inline float exp_moderate(float x) {
-  const Exponential e = exponential(x, 0, rounder + 127);
+  const Exponential e = exponential(x, rounder + 127);
   return e.mantissa * e.scale;
 }
 
-inline float exp(float x) { return exp_times(x, 1); }
-inline float exp2(float x) {
-  x = x > 129.0f ? 129.0f : x;
-  x = x < -151.0f ? -151.0f : x;
+inline float exp(float x) {
+  x = x > 90.0f ? 90.0f : x;
+  x = x < -104.5f ? -104.5f : x;
   const bool grows = x > 0;
-  const float bias = grows ? rounder + 63 : rounder + 191;
-  const float shifted = x + bias;
-  const float r = (x - (shifted - bias)) * 0x1.62e43p-1f;
-  const float scale = std::bit_cast<float>(std::bit_cast<uint32_t>(shifted) << 23);
-  return (1 + expm1_core(r)) * scale * (grows ? 0x1p64f : 0x1p-64f);
+  const Exponential e = exponential(x, grows ? rounder + 63 : rounder + 191);
+  return e.mantissa * e.scale * (grows ? 0x1p64f : 0x1p-64f);
 }
 inline float expm1(float x) {
   const float clamped = x < -20.0f ? -20.0f : x > 89.0f ? 89.0f : x;
@@ -350,23 +278,6 @@ inline float log(float x) {
   const float low = multiply_add(s.exponent, ln2_low, log1p_rest(s.fraction));
   return log_limits(x, multiply_add(s.exponent, ln2_high, s.fraction + low));
 }
-inline float log2(float x) {
-  const Split s = split_float(x);
-  const float rest = log1p_rest(s.fraction);
-  // log2(e) as 1 and the remainder, which keeps the leading terms exact.
-  const float low = multiply_add(s.fraction + rest, 0x1.c551dap-2f, rest);
-  return log_limits(x, s.exponent + (s.fraction + low));
-}
-inline float log10(float x) {
-  const Split s = split_float(x);
-  const float rest = log1p_rest(s.fraction);
-  constexpr float high = 0x1.bccp-2f, low = -0x1.09d5b2p-15f;         // log10(e)
-  constexpr float two_high = 0x1.344p-2f, two_low = 0x1.3509f8p-18f;  // log10(2)
-  float small = multiply_add(s.exponent, two_low, s.fraction * low);
-  small = multiply_add(rest, high + low, small);
-  const float large = s.fraction * high;
-  return log_limits(x, multiply_add(s.exponent, two_high, large + small));
-}
 inline float log1p(float x) {
   const float sum = 1 + x;
   // What rounding took away from 1 + x.
@@ -389,7 +300,7 @@ inline float sigmoid(float x) {
 // x * sigmoid(x), in one division, so that tiny results keep their digits.
 inline float silu(float x) {
   const float limited = x < -115.0f ? -115.0f : x;
-  const Exponential e = exponential(-abs(limited < 90.0f ? limited : 90.0f), 0, rounder + 191);
+  const Exponential e = exponential(-abs(limited < 90.0f ? limited : 90.0f), rounder + 191);
   const float large = e.mantissa * e.scale;
   const float quotient = (x < 0 ? limited * large : x) / multiply_add(large, 0x1p-64f, 1.0f);
   return x < 0 ? quotient * 0x1p-64f : quotient;
@@ -413,52 +324,14 @@ inline float tanh(float x) {
   const float large = 1 - 2 / (1 + exp_moderate(2 * (a > 20.0f ? 20.0f : a)));
   return copysign(a < 0.6f ? small : large, x);
 }
-inline float sinh(float x) {
-  const float a = abs(x);
-  const float z = a * a;
-  const float p = polynomial(z, 0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a02154p-13f, 0x1.75a794p-19f);
-  const float half = exp_times(a, 0.5f);
-  return copysign(a < 1 ? multiply_add(a * z, p, a) : half - 0.25f / half, x);
-}
-inline float cosh(float x) {
-  const float half = exp_times(abs(x), 0.5f);
-  return half + 0.25f / half;
-}
-inline float asinh(float x) {
-  const float a = abs(x);
-  const float moderate = a < 0x1p40f ? a : 1.0f;
-  const float root = sqrt(multiply_add(moderate, moderate, 1.0f));
-  const float small = log1p(moderate + moderate * moderate / (1 + root));
-  return copysign(a < 0x1p40f ? small : log(a) + 0x1.62e43p-1f, x);
-}
-inline float acosh(float x) {
-  const float t = (x < 0x1p40f ? x : 1.0f) - 1;
-  const float small = log1p(t + sqrt(multiply_add(t, t, 2 * t)));
-  return x < 1 ? nan32 : x < 0x1p40f ? small : log(x) + 0x1.62e43p-1f;
-}
-inline float atanh(float x) {
-  const float a = abs(x);
-  return copysign(0.5f * log1p(2 * a / (1 - a)), x);
-}
-
 // Beyond this the reduction below is no longer exact enough; block loops then take the slow way.
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 inline constexpr float periodic_limit = 1e5f;
 // x - n * pi / 2
 inline float minus_half_pis(float x, float n) {
-  float r = multiply_add(n, -0x1.921fb6p+0f, x);
-  r = multiply_add(n, 0x1.777a5cp-25f, r);
-  return multiply_add(n, 0x1.ee59dap-50f, r);
+  float r = __builtin_fmaf(n, -0x1.921fb6p+0f, x);
+  r = __builtin_fmaf(n, 0x1.777a5cp-25f, r);
+  return __builtin_fmaf(n, 0x1.ee59dap-50f, r);
 }
-#else
-inline constexpr float periodic_limit = 3000.0f;
-inline float minus_half_pis(float x, float n) {
-  float r = x - n * 0x1.92p+0f;  // 8 bits of pi / 2, then 11, then 11, then the rest
-  r -= n * 0x1.fb4p-12f;
-  r -= n * 0x1.444p-24f;
-  return r - n * 0x1.68c234p-39f;
-}
-#endif
 // sin(x + quarters * pi / 2): x is brought to |r| <= pi / 4, then it is the sine or the cosine of
 // r.
 inline float sin_shifted(float x, uint32_t quarters) {
@@ -475,16 +348,6 @@ inline float sin_shifted(float x, uint32_t quarters) {
 }
 inline float sin(float x) { return x == 0 ? x : sin_shifted(x, 0); }
 inline float cos(float x) { return sin_shifted(x, 1); }
-inline float tan(float x) {
-  const float shifted = multiply_add(x, 0x1.45f306p-1f, rounder);
-  const float r = minus_half_pis(x, shifted - rounder);
-  const float z = r * r;
-  const float p = polynomial(z, 0x1.555562p-2f, 0x1.110d1ap-3f, 0x1.baf05ap-5f, 0x1.5bddd0p-6f,
-                             0x1.6749e8p-7f, -0x1.2fe428p-14f, 0x1.2400b8p-8f);
-  const float t = multiply_add(r * z, p, r);
-  return std::bit_cast<uint32_t>(shifted) & 1 ? -1 / t : x == 0 ? x : t;
-}
-
 // atan(x) for 0 <= x <= 1.
 inline float atan_core(float x) {
   const float z = x * x;
@@ -499,40 +362,6 @@ inline float atan(float x) {
   const float core = atan_core(a > 1 ? 1 / a : a);
   return copysign(a > 1 ? half_pi_high - (core - half_pi_low) : core, x);
 }
-inline float atan2(float y, float x) {
-  const float a = abs(x), b = abs(y);
-  const bool steep = b > a;
-  // Equal operands, zeros and infinities included, have the quotient 1, or 0 where both are zero.
-  const float quotient = a == b ? (a == 0 ? 0.0f : 1.0f) : (steep ? a / b : b / a);
-  float angle = atan_core(quotient);
-  angle = steep ? half_pi_high - (angle - half_pi_low) : angle;
-  angle = signbit(x) ? 2 * half_pi_high - (angle - 2 * half_pi_low) : angle;
-  return isnan(x) || isnan(y) ? nan32 : copysign(angle, y);
-}
-// asin(x) - x over x^3, for |x| <= 1/2, as a function of x^2.
-inline float asin_core(float z) {
-  return polynomial(z, 0x1.55554cp-3f, 0x1.3338aap-4f, 0x1.6ca7dep-5f, 0x1.04cce8p-5f,
-                    0x1.d58d36p-7f, 0x1.349cc0p-5f);
-}
-inline float asin(float x) {
-  const float a = abs(x);
-  const bool far = a > 0.5f;
-  const float z = far ? 0.5f * (1 - a) : a * a;
-  const float s = far ? sqrt(z) : a;
-  const float core = multiply_add(s * z, asin_core(z), s);
-  return copysign(far ? half_pi_high - (2 * core - half_pi_low) : core, x);
-}
-inline float acos(float x) {
-  const float a = abs(x);
-  const bool far = a > 0.5f;
-  const float z = far ? 0.5f * (1 - a) : a * a;
-  const float s = far ? sqrt(z) : a;
-  const float core = multiply_add(s * z, asin_core(z), s);
-  const float outer = x < 0 ? 2 * half_pi_high - (2 * core - 2 * half_pi_low) : 2 * core;
-  const float inner = half_pi_high - ((x < 0 ? -core : core) - half_pi_low);
-  return far ? outer : inner;
-}
-
 // e^(-x^2 / 2) as (1 + rest) * 2^n, and n << 23. The product n ln 2 is taken as n * fl(ln 2): what
 // is missing is a smooth function of x, which the quotients below contain. x is in [0, 15].
 struct Bell {
@@ -545,12 +374,7 @@ inline Bell bell(float x) {
   const float square = x * x;
   const float shifted = multiply_add(square, -0.5f * log2_of_e, rounder);
   const float n = shifted - rounder;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const float twice = multiply_add(n, -0x1.62e43p+0f, -square) - square_rest(x, square);
-#else
-  const float low = n * (0x1.62e43p+0f - 2 * ln2_high);  // n * fl(ln 2) in two exact products
-  const float twice = ((-square - n * (2 * ln2_high)) - low) - square_rest(x, square);
-#endif
+  const float twice = __builtin_fmaf(n, -0x1.62e43p+0f, -square) - square_rest(x, square);
   const auto& c = bell_coefficients;
   return {twice * polynomial(twice, c[0], c[1], c[2], c[3], c[4], c[5]),
           std::bit_cast<uint32_t>(shifted) << 23};
@@ -585,86 +409,7 @@ inline float gelu_slope(float x) {
   const float rest = multiply_add(b.rest, part, part) * 0x1p-64f;
   return x > 0 ? 1 - rest : rest;
 }
-inline float erfc(float x) {
-  const float a = abs(x) > 10.5f ? 10.5f : abs(x);
-  const double wide = a;
-  const double over =
-      polynomial(wide, 1.0, 0x1.3ecd16p+0, 0x1.7a3a66p-1, 0x1.dc5206p-3, 0x1.125a44p-5);
-  const double under =
-      polynomial(wide, 1.0, 0x1.2fd54cp+1, 0x1.35650cp+1, 0x1.56b23ep+0, 0x1.a6267p-2, 0x1.e646p-5);
-  // The quotient expects e^(-x^2) as `bell` gives it.
-  const float square = a * a;
-  const float shifted = multiply_add(square, -log2_of_e, rounder);
-  const float n = shifted - rounder;
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  const float r = multiply_add(n, -0x1.62e43p-1f, -square) - square_rest(a, square);
-#else
-  const float low = n * (0x1.62e43p-1f - ln2_high);
-  const float r = ((-square - n * ln2_high) - low) - square_rest(a, square);
-#endif
-  const uint32_t shift = (std::bit_cast<uint32_t>(shifted) << 23) + (64u << 23);
-  const float tail = with_exponent(1 + expm1_core(r), shift) * static_cast<float>(over / under);
-  const float result = x < 0 ? multiply_add(tail, -0x1p-64f, 2.0f) : tail * 0x1p-64f;
-  return isnan(x) ? x : result;
-}
-inline float erf(float x) {
-  const float a = abs(x);
-  const float z = x * x;
-  const float p = polynomial(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf6p-4f, -0x1.b7f902p-6f,
-                             0x1.540542p-8f, -0x1.a3f366p-11f, 0x1.495f5ep-14f);
-  return a < 1 ? multiply_add(x, p, x) : copysign(1 - erfc(a), x);
-}
-inline float erfinv(float x) {
-  const float w = -log1p(-x * x);
-  const float near = polynomial(w - 2.5f, 0x1.805c5ep+0f, 0x1.f91ec6p-3f, -0x1.11ca4cp-8f,
-                                -0x1.48a6f8p-10f, 0x1.ca70c6p-13f, -0x1.2707fap-18f,
-                                -0x1.d999a2p-19f, 0x1.7104c8p-22f, 0x1.e9c2a6p-26f);
-  const float far = polynomial(sqrt(w) - 3, 0x1.6a9efep+1f, 0x1.006db8p+0f, 0x1.352ac2p-7f,
-                               -0x1.f3cb90p-8f, 0x1.79dafep-8f, -0x1.df41f6p-9f, 0x1.52b532p-10f,
-                               0x1.59b3bap-14f, -0x1.4ecb28p-13f);
-  return abs(x) == 1 ? x * infinity32 : x * (w < 5 ? near : far);
-}
-
-// log2(x) and 2^x in float64, good to more than 40 bits: enough to round pow in float32.
-inline double log2_wide(float x) {
-  const Split s = split_float(x);
-  const double f = static_cast<double>(s.fraction);
-  const double q = f / (f + 2);
-  const double p = polynomial(q * q, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13);
-  return multiply_add(0x1.71547652b82fep+1 * q, p, static_cast<double>(s.exponent));
-}
-inline double exp2_wide(double x) {
-  const double shifted = x + 0x1.8p52;
-  const double r = (x - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;
-  const double p = polynomial(r, 1.0, 1.0, 0.5, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040,
-                              1.0 / 40320, 1.0 / 362880);
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(p) +
-                               (std::bit_cast<uint64_t>(shifted) << 52));
-}
-inline float pow(float x, float y) {
-#if defined(__x86_64__) && !defined(__AVX2__)
-  return std::pow(x, y);  // two float64 lanes at a time do not pay
-#endif
-  const float a = abs(x);
-  double t = log2_wide(a) * static_cast<double>(y);
-  t = t > 1000 ? 1000 : t < -1000 ? -1000 : t;
-  float result = static_cast<float>(exp2_wide(t));
-  result = a == 0 ? (y < 0 ? infinity32 : 0.0f) : result;
-  result = a == infinity32 ? (y < 0 ? 0.0f : infinity32) : result;
-  // Large floats are even integers.
-  const bool whole = floor(y) == y;
-  const uint32_t odd = floor(0.5f * y) * 2 != y ? 0x80000000u : 0u;
-  const uint32_t flip = std::bit_cast<uint32_t>(x) & (whole ? odd : 0u);
-  result = std::bit_cast<float>(std::bit_cast<uint32_t>(result) ^ flip);
-  result = x < 0 && !whole && a != infinity32 ? nan32 : result;
-  result = a == 1 && isinf(y) ? 1.0f : result;
-  result = isnan(x) ? x : isnan(y) ? y : result;
-  return y == 0 || x == 1 ? 1.0f : result;
-}
-inline float hypot(float x, float y) { return std::hypot(x, y); }
-
-// --- float64
-// --------------------------------------------------------------------------------------
+// --- float64 -------------------------------------------------------------------------------------
 
 // The functions that networks use most are written as in float32; the others are the C library's,
 // one element at a time.
@@ -731,25 +476,9 @@ inline double tanh(double x) {
   const double e = expm1(2 * (a > 22.0 ? 22.0 : a));
   return copysign(e / (e + 2), x);
 }
-inline double exp2(double x) { return std::exp2(x); }
-inline double log2(double x) { return std::log2(x); }
-inline double log10(double x) { return std::log10(x); }
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
-inline double tan(double x) { return std::tan(x); }
-inline double asin(double x) { return std::asin(x); }
-inline double acos(double x) { return std::acos(x); }
 inline double atan(double x) { return std::atan(x); }
-inline double atan2(double y, double x) { return std::atan2(y, x); }
-inline double sinh(double x) { return std::sinh(x); }
-inline double cosh(double x) { return std::cosh(x); }
-inline double asinh(double x) { return std::asinh(x); }
-inline double acosh(double x) { return std::acosh(x); }
-inline double atanh(double x) { return std::atanh(x); }
-inline double erf(double x) { return std::erf(x); }
-inline double erfc(double x) { return std::erfc(x); }
-inline double pow(double x, double y) { return std::pow(x, y); }
-inline double hypot(double x, double y) { return std::hypot(x, y); }
 inline double sigmoid(double x) {
   const double e = exp(-abs(x));
   return (x < 0 ? e : isnan(x) ? x : 1.0) / (1 + e);
@@ -761,32 +490,8 @@ inline double gelu_slope(double x) {
   return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1) + x * exp(-0.5 * x * x) * 0x1.9884533d43651p-2;
 }
 inline double gelu(double x) { return 0.5 * x * erfc(-x * 0x1.6a09e667f3bcdp-1); }
-inline double erfinv(double x) {
-  if (abs(x) >= 1 || isnan(x))
-    return abs(x) == 1 ? x * std::numeric_limits<double>::infinity()
-                       : std::numeric_limits<double>::quiet_NaN();
-  double y = erfinv(static_cast<float>(x));
-  if (isinf(y)) y = copysign(sqrt(-log1p(-abs(x))), x);  // rounding to float32 reached 1
-  for (int step = 0; step < 4; ++step) {
-    // Near 1 the complement keeps the digits.
-    const double off = x < 0 ? (1 + x) - erfc(-y) : erfc(y) - (1 - x);
-    const double slope = 0x1.20dd750429b6dp+0 * exp(-y * y);
-    const double newton = off / slope;
-    y += newton / (1 - y * newton);  // Halley's correction of Newton's step
-  }
-  return y;
-}
 
-// tanh(softplus(x)), through e^x alone.
-template <class T>
-T tanh_softplus(T x) {
-  const T e = exp(x > T(20) ? T(20) : x);
-  const T p = e * (e + T(2));
-  return p / (p + T(2));
-}
-
-// --- functions without SIMD code of their own
-// -----------------------------------------------------
+// --- functions without SIMD code of their own ----------------------------------------------------
 
 inline double lgamma(double x) {
   // lgamma_r: std::lgamma writes a global.
@@ -796,6 +501,21 @@ inline double lgamma(double x) {
 inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 
 inline constexpr double pi = 0x1.921fb54442d18p+1;
+
+// A guess of two digits, then Halley's steps.
+inline double erfinv(double x) {
+  if (!(abs(x) < 1)) return abs(x) == 1 ? x * infinity64 : nan64;
+  const double level = log1p(-x * x), middle = 2 / (pi * 0.147) + level / 2;
+  double y = copysign(sqrt(sqrt(middle * middle - level / 0.147) - middle), x);
+  for (int step = 0; step < 4; ++step) {
+    // Near 1 the complement keeps the digits.
+    const double off = x < 0 ? (1 + x) - erfc(-y) : erfc(y) - (1 - x);
+    const double newton = off / (2 / std::sqrt(pi) * exp(-y * y));
+    y += newton / (1 - y * newton);
+  }
+  return y;
+}
+inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
 
 // The derivative of lgamma: reflected to positive x, raised to x >= 10, then the asymptotic series.
 inline double digamma(double x) {
@@ -850,10 +570,9 @@ inline float polygamma(float n, float x) {
   return static_cast<float>(polygamma(static_cast<double>(n), static_cast<double>(x)));
 }
 
-// --- periodic functions of large arguments
-// --------------------------------------------------------
+// --- periodic functions of large arguments -------------------------------------------------------
 
-// Stands for a float in formulas with sin, cos or tan when a block has arguments beyond
+// Stands for a float in formulas with sin or cos when a block has arguments beyond
 // periodic_limit: only those elements go to the C library.
 struct Periodic {
   float value;
@@ -865,9 +584,6 @@ inline float sin(Periodic x) {
 }
 inline float cos(Periodic x) {
   return abs(x.value) > periodic_limit ? std::cos(x.value) : cos(x.value);
-}
-inline float tan(Periodic x) {
-  return abs(x.value) > periodic_limit ? std::tan(x.value) : tan(x.value);
 }
 
 }  // namespace weft::kernels::WEFT_ISA

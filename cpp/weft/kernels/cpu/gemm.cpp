@@ -18,27 +18,7 @@ using tensor::Array;
 using tensor::Dims;
 using tensor::Lane;
 
-namespace isa_default {
-extern const GemmTable gemm_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const GemmTable gemm_table;
-}
-namespace isa_v4 {
-extern const GemmTable gemm_table;
-}
-#endif
-
-const GemmTable& gemm_table() {
-#ifdef __x86_64__
-  static const GemmTable& chosen =
-      choose(isa_default::gemm_table, isa_v3::gemm_table, isa_v4::gemm_table);
-#else
-  static const GemmTable& chosen = choose(isa_default::gemm_table);
-#endif
-  return chosen;
-}
+WEFT_CHOOSE(GemmTable, gemm_table)
 
 namespace {
 

@@ -76,39 +76,12 @@ Array offsets_of(const Dims& sizes, const Dims& strides) {
   return result;
 }
 
-bool is_lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)) == dtype; }
-
 // The same values, contiguous and in the dtype in which arithmetic is done.
 Array widened(const Array& array) {
   Array wide = Array::allocate(array.sizes, tensor::dtype_of(tensor::lane_of(array.dtype)));
   copy(array, wide);
   return wide;
 }
-
-// Element-by-element walk of gather and scatter over rows of the last dimension.
-struct Lines {
-  Dims sizes;  // of index, at least one dimension
-  int64_t dim;
-  int64_t size;  // of the indexed dimension
-  Dims strides;  // of the indexed array, 0 at `dim`
-  int64_t dim_stride;
-
-  Lines(const Array& array, int64_t dim, const Array& index)
-      : sizes(index.sizes), dim(dim), strides(array.strides) {
-    if (sizes.empty()) sizes = {1};
-    if (strides.empty()) strides = {1};
-    size = array.sizes.empty() ? 1 : array.sizes[dim];
-    dim_stride = strides[dim];
-    strides[dim] = 0;
-  }
-  int64_t length() const { return sizes.back(); }
-  int64_t rows() const {
-    return tensor::count_of(std::span<const int64_t>(sizes).first(sizes.size() - 1));
-  }
-  int64_t row_offset(int64_t row, std::span<const int64_t> by) const {
-    return offset_of(row, std::span<const int64_t>(sizes).first(sizes.size() - 1), by);
-  }
-};
 
 }  // namespace
 
@@ -159,12 +132,51 @@ Places::Places(const Array& array, std::span<const Array> indices, std::span<con
 Places::Places(const Array& array, const Array& indices, int64_t dim)
     : Places(array, std::span(&indices, 1), std::span(&dim, 1), dim) {}
 
+Places Places::of_elements(const Array& array, const Array& index, int64_t dim) {
+  Places places;
+  const int64_t size = array.sizes[dim], stride = array.strides[dim], length = index.sizes.back();
+  Dims strides = array.strides;
+  strides[dim] = 0;
+  // Only places along `dim` can coincide: threads share out the first dimension, if it is another.
+  places.each_its_own_ = dim > 0;
+  places.outer_count = dim > 0 ? index.sizes[0] : 1;
+  places.outer_ = offsets_of({places.outer_count}, {strides[0]});
+  if (dim > 0) strides[0] = 0;
+  places.chosen_count = index.count() / std::max<int64_t>(1, places.outer_count);
+  places.chosen_ = Array::allocate({index.count()}, DType::i64);
+  if (index.count() == 0) return places;
+  const auto rows = std::span<const int64_t>(index.sizes).first(index.sizes.size() - 1);
+  const auto* indices = index.as<int64_t>();
+  auto* chosen = places.chosen_.as<int64_t>();
+  BlockingRegion region(index.count() > large_work);
+  parallel_for(index.count() / length, std::max<int64_t>(1, large_work / length),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t start = offset_of(row, rows, strides);
+                   for (int64_t k = 0; k < length; ++k) {
+                     const int64_t i = indices[row * length + k];
+                     chosen[row * length + k] =
+                         start + k * strides.back() + (i < 0 ? i + size : i) * stride;
+                   }
+                 }
+               });
+  return places;
+}
+
+Places Places::of_view(const Array& view) {
+  Places places;
+  places.outer_ = Array::allocate({1}, DType::i64);
+  *places.outer_.as<int64_t>() = view.offset;
+  places.chosen_ = offsets_of(view.sizes, view.strides);
+  places.chosen_count = view.count();
+  return places;
+}
+
 void take(const Array& in, const Places& places, const Array& out) {
   const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
   const int64_t blocks = places.outer_count * chosen_count;
   if (blocks == 0 || inner == 0) return;
-  const int64_t *outer_offsets = places.outer(), *chosen = places.chosen(),
-                *inner_offsets = places.inner();
+  const int64_t *outer_offsets = places.outer(), *inner_offsets = places.inner();
   by_size(in.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const T* source = in.as<T>();
@@ -172,11 +184,11 @@ void take(const Array& in, const Places& places, const Array& out) {
     BlockingRegion region(blocks * inner > large_work);
     const int64_t grain = std::max<int64_t>(1, large_work / inner);
     parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
-      const int64_t* outer = outer_offsets + begin / chosen_count;
-      for (int64_t block = begin; block < end; ++outer) {
-        const T* base = source + *outer;
-        const int64_t first = block % chosen_count;
+      for (int64_t block = begin; block < end;) {
+        const int64_t row = block / chosen_count, first = block % chosen_count;
         const int64_t last = std::min(chosen_count, first + end - block);
+        const T* base = source + outer_offsets[row];
+        const int64_t* chosen = places.chosen(row);
         T* to = target + block * inner;
         block += last - first;
         if (inner == 1) {
@@ -200,30 +212,29 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
   const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
   const int64_t count = places.outer_count * chosen_count * inner;
   if (count == 0) return;
-  if (combine != Combine::assign && !is_lane_dtype(out.dtype)) {
+  if (combine != Combine::assign && tensor::dtype_of(tensor::lane_of(out.dtype)) != out.dtype) {
     const Array wide = widened(out);
     put(widened(values), places, wide, combine);
     return copy(wide, out);
   }
-  const bool single = values.count() == 1;
-  const int64_t *outer_offsets = places.outer(), *chosen = places.chosen(),
-                *inner_offsets = places.inner();
+  const int64_t step = values.count() == 1 ? 0 : 1;
+  const int64_t *outer_offsets = places.outer(), *inner_offsets = places.inner();
   by_combination(out.dtype, combine, [&](auto* type, auto write) {
     using T = std::remove_pointer_t<decltype(type)>;
     const T* source = values.as<T>();
     T* target = out.as<T>();
     const auto part = [&](int64_t outer_begin, int64_t outer_end, int64_t begin, int64_t end) {
       for (int64_t o = outer_begin; o < outer_end; ++o) {
-        for (int64_t c = 0; c < chosen_count; ++c) {
+        const int64_t* chosen = places.chosen(o);
+        const T* from = source + o * chosen_count * inner * step;
+        for (int64_t c = 0; c < chosen_count; ++c, from += inner * step) {
           T* to = target + outer_offsets[o] + chosen[c];
-          const T* from = single ? source : source + (o * chosen_count + c) * inner;
-          if (single) {
-            for (int64_t i = begin; i < end; ++i)
-              write(to[inner_offsets ? inner_offsets[i] : i], *from);
-          } else if (inner_offsets) {
-            for (int64_t i = begin; i < end; ++i) write(to[inner_offsets[i]], from[i]);
-          } else {
+          if (!inner_offsets && step == 1) {
             for (int64_t i = begin; i < end; ++i) write(to[i], from[i]);
+          } else {
+            for (int64_t i = begin; i < end; ++i) {
+              write(to[inner_offsets ? inner_offsets[i] : i], from[i * step]);
+            }
           }
         }
       }
@@ -240,112 +251,6 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
                    [&](int64_t begin, int64_t end) { part(0, 1, begin, end); });
     }
   });
-}
-
-void gather(const Array& in, int64_t dim, const Array& index, const Array& out) {
-  if (index.count() == 0) return;
-  const Lines lines(in, dim, index);
-  const int64_t length = lines.length(), step = lines.strides.back();
-  const int64_t size = lines.size, stride = lines.dim_stride;
-  const auto* indices = index.as<int64_t>();
-  by_size(in.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const T* source = in.as<T>();
-    T* target = out.as<T>();
-    BlockingRegion region(index.count() > large_work);
-    const int64_t grain = std::max<int64_t>(1, large_work / length);
-    parallel_for(lines.rows(), grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const T* from = source + lines.row_offset(row, lines.strides);
-        const int64_t* line = indices + row * length;
-        T* to = target + row * length;
-        if (step == 0 && stride == 1) {
-          for (int64_t k = 0; k < length; ++k) to[k] = from[line[k] + (line[k] < 0) * size];
-          continue;
-        }
-        for (int64_t k = 0; k < length; ++k) {
-          to[k] = from[k * step + (line[k] + (line[k] < 0) * size) * stride];
-        }
-      }
-    });
-  });
-}
-
-void scatter(const Array& src, int64_t dim, const Array& index, const Array& out, Combine combine) {
-  if (index.count() == 0) return;
-  if (combine != Combine::assign && !is_lane_dtype(out.dtype)) {
-    const Array wide = widened(out);
-    scatter(widened(src), dim, index, wide, combine);
-    return copy(wide, out);
-  }
-  const Lines lines(out, dim, index);
-  const int64_t length = lines.length(), step = lines.strides.back();
-  const Dims source_strides = src.strides.empty() ? Dims{1} : src.strides;
-  const int64_t source_step = source_strides.back();
-  const auto* indices = index.as<int64_t>();
-  by_combination(out.dtype, combine, [&](auto* type, auto write) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const T* source = src.as<T>();
-    T* target = out.as<T>();
-    const auto part = [&](int64_t row_begin, int64_t row_end, int64_t begin, int64_t end) {
-      for (int64_t row = row_begin; row < row_end; ++row) {
-        T* to = target + lines.row_offset(row, lines.strides);
-        const T* from = source + lines.row_offset(row, source_strides);
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t i = indices[row * length + k];
-          write(to[k * step + (i < 0 ? i + lines.size : i) * lines.dim_stride],
-                from[k * source_step]);
-        }
-      }
-    };
-    // Only places along `dim` can coincide: threads share out another dimension.
-    BlockingRegion region(index.count() > large_work);
-    const int64_t rows = lines.rows();
-    if (dim > 0) {
-      const int64_t per_item = rows / lines.sizes[0];
-      const int64_t grain =
-          std::max<int64_t>(1, large_work / std::max<int64_t>(1, per_item * length));
-      parallel_for(lines.sizes[0], grain, [&](int64_t begin, int64_t end) {
-        part(begin * per_item, end * per_item, 0, length);
-      });
-    } else if (lines.sizes.size() > 1) {
-      parallel_for(length, std::max<int64_t>(16, large_work / rows),
-                   [&](int64_t begin, int64_t end) { part(0, rows, begin, end); });
-    } else {
-      part(0, rows, 0, length);
-    }
-  });
-}
-
-void add_into(const Array& in, const Array& out) {
-  const int64_t count = in.count();
-  by_combination(out.dtype, Combine::add, [&](auto* type, auto write) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const T* source = in.as<T>();
-    T* target = out.as<T>();
-    BlockingRegion region(count > large_work);
-    for (int64_t i = 0; i < count; ++i) {
-      write(target[offset_of(i, out.sizes, out.strides)],
-            source[offset_of(i, in.sizes, in.strides)]);
-    }
-  });
-}
-
-int64_t count_true(const Array& mask) {
-  const auto* values = mask.as<uint8_t>();
-  const int64_t count = mask.count();
-  int64_t total = 0;
-  for (int64_t i = 0; i < count; ++i) total += values[i] != 0;
-  return total;
-}
-
-void true_positions(const Array& mask, std::span<int64_t> positions) {
-  const auto* values = mask.as<uint8_t>();
-  // Without a branch: whether an element is true cannot be predicted.
-  for (size_t found = 0, i = 0; found < positions.size(); ++i) {
-    positions[found] = static_cast<int64_t>(i);
-    found += values[i] != 0;
-  }
 }
 
 }  // namespace weft::kernels

@@ -33,10 +33,7 @@ const MapTable& table =
 #endif
 
 constexpr std::string_view formula_names[] = {
-#define WEFT_FORMULA_1(name, ...) #name,
-#define WEFT_FORMULA_2 WEFT_FORMULA_1
-#define WEFT_FORMULA_3 WEFT_FORMULA_1
-#define WEFT_FORMULA_4 WEFT_FORMULA_1
+#define WEFT_FORMULA(name, ...) #name,
 #include "formulas.inc"
 };
 
@@ -264,45 +261,20 @@ class Application {
     return operands_[operand].direct || operands_[operand].direct_rows;
   }
 
-  // Gives each slot a tile; a tile is taken again when nobody reads its slot any more.
+  // Gives a tile to each slot that is not in memory already.
   void place_tiles() {
     const size_t slots = input_count_ + steps_.size();
     tiles_.resize(slots, none);
     output_of_.resize(slots, none);
-    base::SmallVector<uint8_t, 24> last(slots, none);
-    for (size_t s = 0; s < steps_.size(); ++s) {
-      for (int k = 0; k < steps_[s].input_count; ++k) {
-        last[steps_[s].inputs[k]] = static_cast<uint8_t>(s);
-      }
-    }
     for (size_t o = 0; o < results_.size(); ++o) {
       const uint8_t slot = results_[o];
-      last[slot] = none;  // kept to the end
       if (slot >= input_count_ && can_be_direct(input_count_ + o)) {
         output_of_[slot] = static_cast<uint8_t>(input_count_ + o);
       }
     }
-    base::SmallVector<uint8_t, 24> free;
-    auto take = [&] {
-      if (free.empty()) return tile_number_++;
-      const uint8_t tile = free.back();
-      free.pop_back();
-      return tile;
-    };
-    for (size_t i = 0; i < input_count_; ++i) {
-      if (!can_be_direct(i)) tiles_[i] = take();
-    }
-    for (size_t s = 0; s < steps_.size(); ++s) {
-      const uint8_t slot = static_cast<uint8_t>(input_count_ + s);
-      // A block loop may write over its own input.
-      for (int k = 0; k < steps_[s].input_count; ++k) {
-        const uint8_t input = steps_[s].inputs[k];
-        const bool reusable = tiles_[input] != none && last[input] == s && input >= input_count_;
-        if (!reusable) continue;
-        free.push_back(tiles_[input]);
-        last[input] = none;
-      }
-      if (output_of_[slot] == none) tiles_[slot] = take();
+    for (size_t slot = 0; slot < slots; ++slot) {
+      const bool direct = slot < input_count_ ? can_be_direct(slot) : output_of_[slot] != none;
+      if (!direct) tiles_[slot] = tile_number_++;
     }
   }
 

@@ -38,52 +38,24 @@ constexpr bool calls(std::string_view text, std::string_view function) {
 }
 // Formulas that need another loop for large arguments.
 template <class F>
-constexpr bool periodic =
-    calls(F::text, "sin(") || calls(F::text, "cos(") || calls(F::text, "tan(");
-
-#define WEFT_FORMULA_BODY(name, declared_domain, count, expression_text, ...) \
-  struct name##_formula {                                                     \
-    static constexpr auto domain = Domain::declared_domain;                   \
-    static constexpr int arity = count;                                       \
-    static constexpr std::string_view text = expression_text;                 \
-    template <class T>                                                        \
-    static T apply(__VA_ARGS__)
-#define WEFT_FORMULA_1(name, domain, x, ...)                               \
-  WEFT_FORMULA_BODY(name, domain, 1, #__VA_ARGS__, [[maybe_unused]] T x) { \
-    return as_lane<T>(__VA_ARGS__);                                        \
-  }                                                                        \
-  }                                                                        \
-  ;
-#define WEFT_FORMULA_2(name, domain, x, y, ...)                                                  \
-  WEFT_FORMULA_BODY(name, domain, 2, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y) { \
-    return as_lane<T>(__VA_ARGS__);                                                              \
-  }                                                                                              \
-  }                                                                                              \
-  ;
-#define WEFT_FORMULA_3(name, domain, x, y, z, ...)                                             \
-  WEFT_FORMULA_BODY(name, domain, 3, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
-                    [[maybe_unused]] T z) {                                                    \
-    return as_lane<T>(__VA_ARGS__);                                                            \
-  }                                                                                            \
-  }                                                                                            \
-  ;
-#define WEFT_FORMULA_4(name, domain, x, y, z, w, ...)                                          \
-  WEFT_FORMULA_BODY(name, domain, 4, #__VA_ARGS__, [[maybe_unused]] T x, [[maybe_unused]] T y, \
-                    [[maybe_unused]] T z, [[maybe_unused]] T w) {                              \
-    return as_lane<T>(__VA_ARGS__);                                                            \
-  }                                                                                            \
-  }                                                                                            \
-  ;
+constexpr bool periodic = calls(F::text, "sin(") || calls(F::text, "cos(");
 
 enum class Domain { floats, numbers, integers };
+#define WEFT_FORMULA(name, declared_domain, count, parameters, ...) \
+  struct name##_formula {                                           \
+    static constexpr auto domain = Domain::declared_domain;         \
+    static constexpr int arity = count;                             \
+    static constexpr std::string_view text = #__VA_ARGS__;          \
+    template <class T>                                              \
+    static T apply parameters {                                     \
+      return as_lane<T>(__VA_ARGS__);                               \
+    }                                                               \
+  };
 #include "formulas.inc"
-#undef WEFT_FORMULA_1
-#undef WEFT_FORMULA_2
-#undef WEFT_FORMULA_3
-#undef WEFT_FORMULA_4
+#undef WEFT_FORMULA
 
 // Formulas that only wait for memory: operators, at most two choices, and no functions but these.
-constexpr std::string_view light_functions[] = {"T", "abs", "both", "either", "isnan", "select"};
+constexpr std::string_view light_functions[] = {"T", "abs", "isnan", "select"};
 
 constexpr bool is_light(std::string_view text) {
   int choices = 0;
@@ -228,12 +200,9 @@ constexpr BlockFunction block_or_null() {
   }
 }
 
-#define WEFT_FORMULA_1(name, ...)                                                   \
+#define WEFT_FORMULA(name, ...)                                                     \
   {block_or_null<name##_formula, float>(), block_or_null<name##_formula, double>(), \
    block_or_null<name##_formula, Int>()},
-#define WEFT_FORMULA_2 WEFT_FORMULA_1
-#define WEFT_FORMULA_3 WEFT_FORMULA_1
-#define WEFT_FORMULA_4 WEFT_FORMULA_1
 constexpr BlockFunction blocks[][3] = {
 #include "formulas.inc"
     {nullptr, nullptr, nullptr}};
@@ -272,38 +241,11 @@ To convert(From x) {
   }
 }
 
-#ifdef __AVX512F__
-// The compiler does not find the instructions that convert 16 of these at once.
-inline int64_t convert_vectors(float* to, const Half* from, int64_t count) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const auto bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
-    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, bits));
-  }
-  return i;
-}
-inline int64_t convert_vectors(Half* to, const float* from, int64_t count) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const auto bits =
-        _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), bits);
-  }
-  return i;
-}
-#endif
-// How many elements were converted by instructions made for it.
-template <class To, class From>
-int64_t convert_vectors(To*, const From*, int64_t) {
-  return 0;
-}
-
 template <class To, class From>
 void convert_row(To* to, int64_t to_stride, const From* from, int64_t from_stride, int64_t count) {
   if (to_stride == 1 && from_stride == 1) {
-    const int64_t done = convert_vectors(to, from, count);
 #pragma GCC ivdep
-    for (int64_t i = done; i < count; ++i) to[i] = convert<To>(from[i]);
+    for (int64_t i = 0; i < count; ++i) to[i] = convert<To>(from[i]);
   } else if (to_stride == 1 && from_stride == 0) {
     const To value = convert<To>(*from);
     for (int64_t i = 0; i < count; ++i) to[i] = value;

@@ -14,43 +14,23 @@ namespace weft::kernels {
 
 using tensor::DType;
 
-namespace isa_default {
-extern const NormalizeTable normalize_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const NormalizeTable normalize_table;
-}
-namespace isa_v4 {
-extern const NormalizeTable normalize_table;
-}
-#endif
+WEFT_CHOOSE(NormalizeTable, normalize_table)
 
 namespace {
-
-const NormalizeTable& table() {
-#ifdef __x86_64__
-  static const NormalizeTable& chosen =
-      choose(isa_default::normalize_table, isa_v3::normalize_table, isa_v4::normalize_table);
-#else
-  static const NormalizeTable& chosen = choose(isa_default::normalize_table);
-#endif
-  return chosen;
-}
 
 // Calls body with the functions for float or double.
 template <class Body>
 void with_lane(const Array& array, Body body) {
   if (array.dtype == DType::f32) {
-    body(table().f32, float{});
+    body(normalize_table().f32, float{});
   } else {
-    body(table().f64, double{});
+    body(normalize_table().f64, double{});
   }
 }
 
 template <class T>
-T* data_of(const Array* array) {
-  return array ? array->as<T>() : nullptr;
+T* data_of(const Array& array) {
+  return array.storage ? array.as<T>() : nullptr;
 }
 
 constexpr int64_t grain_elements = 1 << 14;  // about 10 us of work
@@ -63,63 +43,36 @@ void over_rows(int64_t rows, int64_t size, Body body) {
                      [&](int64_t begin, int64_t end) { body(begin, end - begin); });
 }
 
-constexpr int64_t most_columns = 256;
-
-// Calls body(offset of the first element, number of columns) over pieces of columns.
-template <class Body>
-void over_columns(const tensor::Split& split, Body body) {
-  const int64_t tiles = (split.inner + most_columns - 1) / most_columns;
-  over_rows(split.outer * tiles, split.size * std::min(split.inner, most_columns),
-            [&](int64_t first, int64_t count) {
-              for (int64_t i = first; i < first + count; ++i) {
-                const int64_t column = i % tiles * most_columns;
-                body(i / tiles * split.size * split.inner + column,
-                     std::min(most_columns, split.inner - column));
-              }
-            });
-}
-
 }  // namespace
 
-void softmax(const Array& in, const tensor::Split& split, bool logarithm, const Array& out) {
+void softmax(const Array& in, int64_t size, bool logarithm, const Array& out) {
   if (in.count() == 0) return;
   with_lane(in, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T* from = in.as<T>();
     T* to = out.as<T>();
-    if (split.inner == 1) {
-      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
-        const int64_t at = first * split.size;
-        run.softmax_rows(from + at, rows, split.size, logarithm, to + at);
-      });
-    }
-    over_columns(split, [&](int64_t at, int64_t columns) {
-      run.softmax_columns(from + at, split.size, split.inner, columns, logarithm, to + at);
+    over_rows(in.count() / size, size, [&](int64_t first, int64_t rows) {
+      const int64_t at = first * size;
+      run.softmax_rows(from + at, rows, size, logarithm, to + at);
     });
   });
 }
 
-void softmax_backward(const Array& grad, const Array& out, const tensor::Split& split,
-                      bool logarithm, const Array& grad_in) {
+void softmax_backward(const Array& grad, const Array& out, int64_t size, bool logarithm,
+                      const Array& grad_in) {
   if (grad.count() == 0) return;
   with_lane(grad, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T *from = grad.as<T>(), *result = out.as<T>();
     T* to = grad_in.as<T>();
-    if (split.inner == 1) {
-      return over_rows(split.outer, split.size, [&](int64_t first, int64_t rows) {
-        const int64_t at = first * split.size;
-        run.softmax_backward_rows(from + at, result + at, rows, split.size, logarithm, to + at);
-      });
-    }
-    over_columns(split, [&](int64_t at, int64_t columns) {
-      run.softmax_backward_columns(from + at, result + at, split.size, split.inner, columns,
-                                   logarithm, to + at);
+    over_rows(grad.count() / size, size, [&](int64_t first, int64_t rows) {
+      const int64_t at = first * size;
+      run.softmax_backward_rows(from + at, result + at, rows, size, logarithm, to + at);
     });
   });
 }
 
-void layer_norm(const Array& in, const Array* weight, const Array* bias, double epsilon,
+void layer_norm(const Array& in, const Array& weight, const Array& bias, double epsilon,
                 int64_t size, const Array& out) {
   if (in.count() == 0) return;
   with_lane(in, [&](const auto& run, auto one) {
@@ -133,9 +86,9 @@ void layer_norm(const Array& in, const Array* weight, const Array* bias, double 
   });
 }
 
-void layer_norm_backward(const Array& grad, const Array& in, const Array* weight, double epsilon,
-                         int64_t size, const Array* grad_in, const Array* grad_weight,
-                         const Array* grad_bias) {
+void layer_norm_backward(const Array& grad, const Array& in, const Array& weight, double epsilon,
+                         int64_t size, const Array& grad_in, const Array& grad_weight,
+                         const Array& grad_bias) {
   with_lane(in, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T *gradient = grad.as<T>(), *from = in.as<T>(), *factors = data_of<T>(weight);
@@ -145,15 +98,14 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
     // T and the pieces in double.
     const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64),
                   pieces = (rows + piece - 1) / piece;
-    const Array* sums[] = {grad_weight, grad_bias};
+    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
     std::vector<T> parts[2];
     for (int k = 0; k < 2; ++k) {
-      if (sums[k] && pieces != 1) parts[k].resize(pieces * size);
-      if (sums[k]) std::fill_n(sums[k]->as<T>(), size, T(0));
+      if (totals[k] && pieces != 1) parts[k].resize(pieces * size);
+      if (totals[k]) std::fill_n(totals[k], size, T(0));
     }
-    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
     const auto part = [&](int k, int64_t p) {
-      return !sums[k] ? nullptr : pieces == 1 ? totals[k] : parts[k].data() + p * size;
+      return !totals[k] || pieces == 1 ? totals[k] : parts[k].data() + p * size;
     };
     over_rows(pieces, piece * size, [&](int64_t first, int64_t count) {
       for (int64_t p = first; p < first + count; ++p) {
@@ -164,7 +116,7 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
       }
     });
     for (int k = 0; k < 2 && pieces > 1; ++k) {
-      if (!sums[k]) continue;
+      if (!totals[k]) continue;
       std::vector<double> wide(size);
       for (int64_t p = 0; p < pieces; ++p) {
         for (int64_t i = 0; i < size; ++i) wide[i] += static_cast<double>(parts[k][p * size + i]);
@@ -176,70 +128,42 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array* weight
 
 // ---- cross-entropy -----------------------------------------------------------------------------
 
-void cross_entropy(const Array& scores, const Array& classes, const CrossEntropy& settings,
-                   const Array& losses, const Array& weights) {
+void cross_entropy(const Array& scores, const Array& classes, int64_t ignored,
+                   const Array& losses) {
   with_lane(scores, [&](const auto& run, auto one) {
     using T = decltype(one);
     const int64_t size = scores.sizes[1];
-    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight);
+    const T* from = scores.as<T>();
     const int64_t* target = classes.as<int64_t>();
-    T *loss = losses.as<T>(), *row_weight = weights.as<T>();
-    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
+    T* loss = losses.as<T>();
     over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
       for (int64_t r = first; r < first + rows; ++r) {
         const T* row = from + r * size;
-        const int64_t k = target[r];
-        loss[r] = row_weight[r] = 0;
-        if (k == settings.ignored) continue;
-        row_weight[r] = weight ? weight[k] : T(1);
-        const double level = run.log_sum(row, size);
-        double result = (1 - settings.smoothing) * row_weight[r] * (level - row[k]);
-        if (share != 0) {
-          double spread = static_cast<double>(size) * level;
-          if (weight) {
-            spread = 0;
-            for (int64_t i = 0; i < size; ++i) spread += weight[i] * (level - row[i]);
-          } else {
-            spread -= run.sum(row, size);
-          }
-          result += share * spread;
-        }
-        loss[r] = static_cast<T>(result);
+        const bool counts = target[r] != ignored;
+        loss[r] = counts ? static_cast<T>(run.log_sum(row, size) - row[target[r]]) : T(0);
       }
     });
   });
 }
 
 void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
-                            const CrossEntropy& settings, const Array& grad_scores) {
+                            int64_t ignored, const Array& grad_scores) {
   with_lane(scores, [&](const auto& run, auto one) {
     using T = decltype(one);
     const int64_t size = scores.sizes[1];
-    const T *from = scores.as<T>(), *weight = data_of<T>(settings.weight),
-            *factor = factors.as<T>();
+    const T *from = scores.as<T>(), *factor = factors.as<T>();
     const int64_t* target = classes.as<int64_t>();
     T* to = grad_scores.as<T>();
-    const double share = settings.smoothing / static_cast<double>(std::max<int64_t>(size, 1));
-    const double weight_sum = weight ? run.sum(weight, size) : static_cast<double>(size);
     over_rows(scores.sizes[0], size, [&](int64_t first, int64_t rows) {
       for (int64_t r = first; r < first + rows; ++r) {
         T* row = to + r * size;
-        const int64_t k = target[r];
-        if (k == settings.ignored) {
+        if (target[r] == ignored) {
           std::fill(row, row + size, T(0));
           continue;
         }
-        const double sharp =
-            factor[r] * (1 - settings.smoothing) * static_cast<double>(weight ? weight[k] : T(1));
-        const double spread = factor[r] * share;
         const T level = static_cast<T>(run.log_sum(from + r * size, size));
-        run.exponentials(from + r * size, size, level, static_cast<T>(sharp + spread * weight_sum),
-                         row);
-        row[k] -= static_cast<T>(sharp);
-        if (share == 0) continue;
-        for (int64_t i = 0; i < size; ++i) {
-          row[i] -= static_cast<T>(weight ? spread * weight[i] : spread);
-        }
+        run.exponentials(from + r * size, size, level, factor[r], row);
+        row[target[r]] -= factor[r];
       }
     });
   });
@@ -247,70 +171,55 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
 
 // ---- recurrent gates ---------------------------------------------------------------------------
 
-void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
-                const Array& cell_out) {
-  if (cell.count() == 0) return;
-  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
-  with_lane(cell, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *g = gates.as<T>(), *c = cell.as<T>();
-    T *to_hidden = hidden_out.as<T>(), *to_cell = cell_out.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.lstm_gates(g + 4 * at, c + at, count, size, to_hidden + at, to_cell + at);
-    });
+namespace {
+
+// Calls body(functions, one, first element, rows, size of a state) over ranges of rows of states.
+template <class Body>
+void over_states(const Array& states, Body body) {
+  if (states.count() == 0) return;
+  const int64_t size = states.sizes.back();
+  with_lane(states, [&](const auto& run, auto one) {
+    over_rows(states.count() / size, 8 * size,
+              [&](int64_t first, int64_t rows) { body(run, one, first * size, rows, size); });
   });
 }
 
-void lstm_gates_backward(const Array* grad_hidden, const Array* grad_cell, const Array& gates,
+}  // namespace
+
+void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
+                const Array& cell_out) {
+  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.lstm_gates(gates.as<T>() + 4 * at, cell.as<T>() + at, rows, size, hidden_out.as<T>() + at,
+                   cell_out.as<T>() + at);
+  });
+}
+
+void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in) {
-  if (cell.count() == 0) return;
-  const int64_t size = cell.sizes.back(), rows = cell.count() / size;
-  with_lane(cell, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *of_hidden = data_of<T>(grad_hidden), *of_cell = data_of<T>(grad_cell);
-    const T *g = gates.as<T>(), *c = cell.as<T>(), *next = cell_out.as<T>();
-    T *to_gates = grad_gates.as<T>(), *to_cell = grad_cell_in.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.lstm_gates_backward(of_hidden ? of_hidden + at : nullptr,
-                              of_cell ? of_cell + at : nullptr, g + 4 * at, c + at, next + at,
-                              count, size, to_gates + 4 * at, to_cell + at);
-    });
+  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.lstm_gates_backward(grad_hidden.as<T>() + at, grad_cell.as<T>() + at,
+                            gates.as<T>() + 4 * at, cell.as<T>() + at, cell_out.as<T>() + at, rows,
+                            size, grad_gates.as<T>() + 4 * at, grad_cell_in.as<T>() + at);
   });
 }
 
 void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
                const Array& out) {
-  if (hidden.count() == 0) return;
-  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
-  with_lane(hidden, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *x = from_input.as<T>(), *h = from_hidden.as<T>(), *state = hidden.as<T>();
-    T* to = out.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.gru_gates(x + 3 * at, h + 3 * at, state + at, count, size, to + at);
-    });
+  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.gru_gates(from_input.as<T>() + 3 * at, from_hidden.as<T>() + 3 * at, hidden.as<T>() + at,
+                  rows, size, out.as<T>() + at);
   });
 }
 
 void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
                         const Array& hidden, const Array& grad_from_input,
                         const Array& grad_from_hidden, const Array& grad_hidden) {
-  if (hidden.count() == 0) return;
-  const int64_t size = hidden.sizes.back(), rows = hidden.count() / size;
-  with_lane(hidden, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *g = grad.as<T>(), *x = from_input.as<T>(), *h = from_hidden.as<T>(),
-            *state = hidden.as<T>();
-    T *to_x = grad_from_input.as<T>(), *to_h = grad_from_hidden.as<T>(), *to = grad_hidden.as<T>();
-    over_rows(rows, 8 * size, [&](int64_t first, int64_t count) {
-      const int64_t at = first * size;
-      run.gru_gates_backward(g + at, x + 3 * at, h + 3 * at, state + at, count, size, to_x + 3 * at,
-                             to_h + 3 * at, to + at);
-    });
+  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    run.gru_gates_backward(grad.as<T>() + at, from_input.as<T>() + 3 * at,
+                           from_hidden.as<T>() + 3 * at, hidden.as<T>() + at, rows, size,
+                           grad_from_input.as<T>() + 3 * at, grad_from_hidden.as<T>() + 3 * at,
+                           grad_hidden.as<T>() + at);
   });
 }
 

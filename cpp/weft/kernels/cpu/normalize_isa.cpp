@@ -130,44 +130,6 @@ void softmax_rows(const T* in, int64_t rows, int64_t size, bool logarithm, T* ou
   }
 }
 
-constexpr int64_t most_columns = 256;
-
-template <class T>
-void softmax_columns(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
-                     T* out) {
-  T shift[most_columns], sum[most_columns], factor[most_columns];
-  std::copy(in, in + count, shift);
-  std::fill(sum, sum + count, T(0));
-  for (int64_t i = 1; i < size; ++i) {
-    const T* row = in + i * inner;
-    for (int64_t j = 0; j < count; ++j) shift[j] = max(shift[j], row[j]);
-  }
-  for (int64_t j = 0; j < count; ++j) {
-    shift[j] = shift[j] == -std::numeric_limits<T>::infinity() ? T(0) : shift[j];
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    const T* row = in + i * inner;
-    T* to = out + i * inner;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      const T e = exp_below(row[j] - shift[j]);
-      if (!logarithm) to[j] = e;
-      sum[j] += e;
-    }
-  }
-  for (int64_t j = 0; j < count; ++j) {
-    factor[j] = logarithm ? static_cast<T>(std::log(sum[j])) : 1 / sum[j];
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    const T* row = in + i * inner;
-    T* to = out + i * inner;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      to[j] = logarithm ? (row[j] - shift[j]) - factor[j] : to[j] * factor[j];
-    }
-  }
-}
-
 template <class T>
 void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t size, bool logarithm,
                            T* grad_in) {
@@ -180,29 +142,6 @@ void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t si
           size, [=](int64_t i) { return load(grad + i) * load(out + i); },
           [=](int64_t i) { return grad[i] * out[i]; }));
       for (int64_t i = 0; i < size; ++i) grad_in[i] = out[i] * (grad[i] - sum);
-    }
-  }
-}
-
-template <class T>
-void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t inner,
-                              int64_t count, bool logarithm, T* grad_in) {
-  T sum[most_columns];
-  std::fill(sum, sum + count, T(0));
-  for (int64_t i = 0; i < size * inner; i += inner) {
-#pragma GCC ivdep
-    for (int64_t j = 0; j < count; ++j) {
-      sum[j] += logarithm ? grad[i + j] : grad[i + j] * out[i + j];
-    }
-  }
-  for (int64_t i = 0; i < size * inner; i += inner) {
-    if (logarithm) {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j)
-        grad_in[i + j] = grad[i + j] - exp_below(out[i + j]) * sum[j];
-    } else {
-#pragma GCC ivdep
-      for (int64_t j = 0; j < count; ++j) grad_in[i + j] = out[i + j] * (grad[i + j] - sum[j]);
     }
   }
 }
@@ -330,10 +269,10 @@ void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hi
   }
 }
 
-template <class T, bool with_hidden, bool with_cell>
-void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                            const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                            T* grad_cell_in) {
+template <class T>
+void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
+                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
+                         T* grad_cell_in) {
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
             *output = fresh + size;
@@ -344,9 +283,8 @@ void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* g
       const int64_t at = r * size + i;
       const T i_gate = sigmoid(enter[i]), f_gate = sigmoid(forget[i]), g_gate = tanh(fresh[i]),
               o_gate = sigmoid(output[i]), squashed = tanh(cell_out[at]);
-      const T of_hidden = with_hidden ? grad_hidden[at] : T(0);
-      const T of_cell =
-          (with_cell ? grad_cell[at] : T(0)) + of_hidden * o_gate * (1 - squashed * squashed);
+      const T of_hidden = grad_hidden[at];
+      const T of_cell = grad_cell[at] + of_hidden * o_gate * (1 - squashed * squashed);
       to_enter[i] = of_cell * g_gate * i_gate * (1 - i_gate);
       to_forget[i] = of_cell * cell[at] * f_gate * (1 - f_gate);
       to_fresh[i] = of_cell * i_gate * (1 - g_gate * g_gate);
@@ -354,16 +292,6 @@ void lstm_gates_backward_of(const T* grad_hidden, const T* grad_cell, const T* g
       grad_cell_in[at] = of_cell * f_gate;
     }
   }
-}
-
-template <class T>
-void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                         T* grad_cell_in) {
-  auto* const run = !grad_cell     ? lstm_gates_backward_of<T, true, false>
-                    : !grad_hidden ? lstm_gates_backward_of<T, false, true>
-                                   : lstm_gates_backward_of<T, true, true>;
-  run(grad_hidden, grad_cell, gates, cell, cell_out, rows, size, grad_gates, grad_cell_in);
 }
 
 template <class T>
@@ -406,9 +334,7 @@ void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden
 template <class T>
 constexpr Normalizers<T> normalizers() {
   return {softmax_rows<T>,
-          softmax_columns<T>,
           softmax_backward_rows<T>,
-          softmax_backward_columns<T>,
           layer_norm<T>,
           layer_norm_backward<T>,
           log_sum<T>,

@@ -8,13 +8,8 @@ namespace weft::kernels {
 template <class T>
 struct Normalizers {
   void (*softmax_rows)(const T* in, int64_t rows, int64_t size, bool logarithm, T* out);
-  // One outer index: `size` rows of `inner` columns, of which `count` from `in` on.
-  void (*softmax_columns)(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
-                          T* out);
   void (*softmax_backward_rows)(const T* grad, const T* out, int64_t rows, int64_t size,
                                 bool logarithm, T* grad_in);
-  void (*softmax_backward_columns)(const T* grad, const T* out, int64_t size, int64_t inner,
-                                   int64_t count, bool logarithm, T* grad_in);
   void (*layer_norm)(const T* in, const T* weight, const T* bias, double epsilon, int64_t rows,
                      int64_t size, T* out);
   // Adds to the sums of the weight's and bias's gradients.

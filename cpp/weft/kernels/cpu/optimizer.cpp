@@ -8,29 +8,9 @@
 
 namespace weft::kernels {
 
-namespace isa_default {
-extern const OptimizerTable optimizer_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const OptimizerTable optimizer_table;
-}
-namespace isa_v4 {
-extern const OptimizerTable optimizer_table;
-}
-#endif
+WEFT_CHOOSE(OptimizerTable, optimizer_table)
 
 namespace {
-
-const OptimizerTable& loops() {
-#ifdef __x86_64__
-  static const OptimizerTable& chosen =
-      choose(isa_default::optimizer_table, isa_v3::optimizer_table, isa_v4::optimizer_table);
-#else
-  static const OptimizerTable& chosen = choose(isa_default::optimizer_table);
-#endif
-  return chosen;
-}
 
 // About 20 us of work: less is not worth a second thread.
 constexpr int64_t grain = 1 << 15;
@@ -49,11 +29,11 @@ void run(Loop loop, const Settings& settings, std::span<const Tensors> tensors) 
 }  // namespace
 
 void adam(const AdamSettings& settings, std::span<const AdamTensors> tensors) {
-  run(loops().adam, settings, tensors);
+  run(optimizer_table().adam, settings, tensors);
 }
 
 void sgd(const SgdSettings& settings, std::span<const SgdTensors> tensors) {
-  run(loops().sgd, settings, tensors);
+  run(optimizer_table().sgd, settings, tensors);
 }
 
 }  // namespace weft::kernels

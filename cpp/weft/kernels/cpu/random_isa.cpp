@@ -135,16 +135,21 @@ void uniform_f32(Draw draw, float* out, int bits, float low, float range) {
   });
 }
 
-inline double unit_double(uint32_t high, uint32_t low) {
-  return static_cast<double>((uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
+// 64 bits for each element of a group.
+inline void make_bits(const Draw& draw, int64_t group, uint64_t* bits) {
+  uint32_t words[group_size], more[group_size];
+  make_group(draw, group, false, words);
+  make_group(draw, group, true, more);
+  for (int i = 0; i < group_size; ++i) bits[i] = uint64_t{words[i]} << 32 | more[i];
 }
 
-void uniform_f64(Draw draw, double* out, double low, double range) {
+inline double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+void uniform_f64(Draw draw, double* out, int /*bits*/, double low, double range) {
   for_groups(draw, out, [&](int64_t group, double* results) {
-    uint32_t words[group_size], more[group_size];
-    make_group(draw, group, false, words);
-    make_group(draw, group, true, more);
-    for (int i = 0; i < group_size; ++i) results[i] = low + unit_double(words[i], more[i]) * range;
+    uint64_t bits[group_size];
+    make_bits(draw, group, bits);
+    for (int i = 0; i < group_size; ++i) results[i] = low + unit(bits[i]) * range;
   });
 }
 
@@ -165,13 +170,12 @@ void normal_f32(Draw draw, float* out, float mean, float deviation) {
 
 void normal_f64(Draw draw, double* out, double mean, double deviation) {
   for_groups(draw, out, [&](int64_t group, double* results) {
-    uint32_t words[group_size], more[group_size];
-    make_group(draw, group, false, words);
-    make_group(draw, group, true, more);
+    uint64_t bits[group_size];
+    make_bits(draw, group, bits);
     for (int half = 0; half < group_size; half += 32) {
       for (int i = half; i < half + 16; ++i) {
-        const double u = 1.0 - unit_double(words[i], more[i]);  // in (0, 1]
-        const double angle = 2 * pi * unit_double(words[i + 16], more[i + 16]);
+        const double u = 1.0 - unit(bits[i]);  // in (0, 1]
+        const double angle = 2 * pi * unit(bits[i + 16]);
         const double radius = std::sqrt(-2 * std::log(u));
         results[i] = mean + deviation * radius * std::cos(angle);
         results[i + 16] = mean + deviation * radius * std::sin(angle);
@@ -199,23 +203,14 @@ void dropout(Draw draw, const T* in, T* out, uint32_t threshold, T scale) {
 }
 
 void bits(Draw draw, uint64_t* out) {
-  for_groups(draw, out, [&](int64_t group, uint64_t* results) {
-    uint32_t words[group_size], more[group_size];
-    make_group(draw, group, false, words);
-    make_group(draw, group, true, more);
-    for (int i = 0; i < group_size; ++i) results[i] = uint64_t{words[i]} << 32 | more[i];
-  });
+  for_groups(draw, out, [&](int64_t group, uint64_t* results) { make_bits(draw, group, results); });
 }
 
 }  // namespace
 
 extern const RandomTable random_table;
-const RandomTable random_table{.uniform_f32 = uniform_f32,
-                               .uniform_f64 = uniform_f64,
-                               .normal_f32 = normal_f32,
-                               .normal_f64 = normal_f64,
-                               .dropout_f32 = dropout<float>,
-                               .dropout_f64 = dropout<double>,
+const RandomTable random_table{.f32 = {uniform_f32, normal_f32, dropout<float>},
+                               .f64 = {uniform_f64, normal_f64, dropout<double>},
                                .bits = bits};
 
 }  // namespace weft::kernels::WEFT_ISA

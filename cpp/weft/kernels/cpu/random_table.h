@@ -11,13 +11,17 @@ struct Draw {
   int64_t first, count;
 };
 
+template <class T>
+struct RandomLoops {
+  // `bits` of an element's word count, for float32.
+  void (*uniform)(Draw draw, T* out, int bits, T low, T range);
+  void (*normal)(Draw draw, T* out, T mean, T deviation);
+  void (*dropout)(Draw draw, const T* in, T* out, uint32_t threshold, T scale);
+};
+
 struct RandomTable {
-  void (*uniform_f32)(Draw draw, float* out, int bits, float low, float range);
-  void (*uniform_f64)(Draw draw, double* out, double low, double range);
-  void (*normal_f32)(Draw draw, float* out, float mean, float deviation);
-  void (*normal_f64)(Draw draw, double* out, double mean, double deviation);
-  void (*dropout_f32)(Draw draw, const float* in, float* out, uint32_t threshold, float scale);
-  void (*dropout_f64)(Draw draw, const double* in, double* out, uint32_t threshold, double scale);
+  RandomLoops<float> f32;
+  RandomLoops<double> f64;
   void (*bits)(Draw draw, uint64_t* out);
 };
 

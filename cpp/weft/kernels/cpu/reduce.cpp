@@ -21,39 +21,32 @@ using tensor::Dims;
 using tensor::DType;
 using tensor::Lane;
 
-namespace isa_default {
-extern const ReduceTable reduce_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const ReduceTable reduce_table;
-}
-namespace isa_v4 {
-extern const ReduceTable reduce_table;
-}
-#endif
+WEFT_CHOOSE(ReduceTable, reduce_table)
 
 namespace {
-
-const ReduceTable& table() {
-#ifdef __x86_64__
-  static const ReduceTable& chosen =
-      choose(isa_default::reduce_table, isa_v3::reduce_table, isa_v4::reduce_table);
-#else
-  static const ReduceTable& chosen = choose(isa_default::reduce_table);
-#endif
-  return chosen;
-}
 
 template <class T>
 const Reducer<T>& reducer(Reduction kind) {
   const auto index = static_cast<size_t>(kind);
   if constexpr (std::is_same_v<T, float>) {
-    return table().f32[index];
+    return reduce_table().f32[index];
   } else if constexpr (std::is_same_v<T, double>) {
-    return table().f64[index];
+    return reduce_table().f64[index];
   } else {
-    return table().i64[index];
+    return reduce_table().i64[index];
+  }
+}
+
+// Calls body with a zero of the lane's type.
+template <class Body>
+void with_lane(const Array& array, Body body) {
+  switch (tensor::lane_of(array.dtype)) {
+    case Lane::f32:
+      return body(float{});
+    case Lane::f64:
+      return body(double{});
+    case Lane::i64:
+      return body(int64_t{});
   }
 }
 
@@ -97,7 +90,6 @@ struct Job {
   const Reducer<T>& reducer;
   const T* in;
   const T* shift;
-  T power;
   double divisor;
   void* out;
   bool out_is_double;
@@ -132,7 +124,7 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
           std::clamp<int64_t>(std::min((length - start) / block_elements, last - b), 1, 4);
       Total<T> parts[4];
       job.reducer.blocks(from + outer.offset(b / blocks_in_run) + start, some, block_elements,
-                         count, shift, job.power, parts);
+                         count, shift, parts);
       for (int64_t i = 0; i < some; ++i) total = job.reducer.combine(total, parts[i]);
       b += some;
     }
@@ -155,7 +147,7 @@ void reduce_rows(const Job<T>& job, const Loops& kept, const Loops& outer, int64
         Total<T> totals[64];
         const int64_t some = std::min<int64_t>(64, end - i);
         job.reducer.blocks(job.in + i * stride, some, stride, length,
-                           job.shift ? job.shift + i : nullptr, job.power, totals);
+                           job.shift ? job.shift + i : nullptr, totals);
         for (int64_t j = 0; j < some; ++j) job.finish(i + j, totals[j]);
       }
     });
@@ -197,8 +189,7 @@ void reduce_columns(const Job<T>& job, const Loops& kept, int64_t width, Loops o
     for (int64_t c = first; c < last; ++c) {
       const int64_t row = c % chunks_in_run * chunk;
       job.reducer.columns(from + outer.offset(c / chunks_in_run) + row * row_stride,
-                          std::min(chunk, rows - row), row_stride, columns, shift, job.power,
-                          totals);
+                          std::min(chunk, rows - row), row_stride, columns, shift, totals);
     }
     return columns;
   };
@@ -265,13 +256,8 @@ void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out
     }
     return reduce_lane<T>(kind, dense, last, out, options);
   }
-  const Job<T> job{reducer<T>(kind),
-                   in.as<T>(),
-                   options.shift ? options.shift->as<T>() : nullptr,
-                   static_cast<T>(options.power),
-                   options.divisor,
-                   out.data(),
-                   out.dtype == DType::f64 && in.dtype != DType::f64};
+  const Job<T> job{reducer<T>(kind), in.as<T>(), options.shift ? options.shift->as<T>() : nullptr,
+                   options.divisor,  out.data(), out.dtype == DType::f64 && in.dtype != DType::f64};
   const base::BlockingRegion region(in.count() > chunk_elements);
   // Rows that are too short for vectors are better taken as columns where both are possible.
   if (kept.ends_with_stride_one()) {
@@ -287,13 +273,7 @@ void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out
 
 void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
             const ReduceOptions& options) {
-  const bool bytes = tensor::item_size(in.dtype) == 1;
   if (out.count() == 0) return;
-  if (kind == Reduction::nonzero && bytes && out.count() == 1 && in.is_contiguous() &&
-      out.dtype == DType::i64) {
-    *out.as<int64_t>() = table().nonzero_bytes(in.as<uint8_t>(), in.count());
-    return;
-  }
   const Lane lane = tensor::lane_of(in.dtype);
   if (in.count() == out.count() && kind <= Reduction::smallest && options.divisor == 1) {
     // Nothing is reduced but dimensions of size 1.
@@ -307,89 +287,66 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
   }
   if (in.count() == 0) {
     const auto index = static_cast<size_t>(kind);
-    if (lane == Lane::i64) return fill(out, table().i64[index].identity);
-    return fill(out, table().f64[index].identity / options.divisor);
+    if (lane == Lane::i64) return fill(out, reduce_table().i64[index].identity);
+    return fill(out, reduce_table().f64[index].identity / options.divisor);
   }
   if (tensor::dtype_of(lane) != in.dtype) {
     const Array wide = Array::allocate(in.sizes, tensor::dtype_of(lane));
     copy(in, wide);
     return reduce(kind, wide, dims, out, options);
   }
-  switch (lane) {
-    case Lane::f32:
-      return reduce_lane<float>(kind, in, dims, out, options);
-    case Lane::f64:
-      return reduce_lane<double>(kind, in, dims, out, options);
-    case Lane::i64:
-      return reduce_lane<int64_t>(kind, in, dims, out, options);
-  }
+  with_lane(in, [&]<class T>(T) { reduce_lane<T>(kind, in, dims, out, options); });
 }
 
 // ---- positions of extremes -------------------------------------------------------------------
 
 namespace {
 
+// Where the extreme of a row is first.
 template <class T>
-auto comparable(T value) {
-  if constexpr (requires { tensor::to_float(value); }) {
-    return tensor::to_float(value);
-  } else {
-    return value;
+int64_t first_extreme(const T* row, int64_t size, const Reducer<T>& extreme) {
+  Total<T> best = extreme.identity;
+  for (int64_t i = 0; i < size; i += block_elements) {
+    Total<T> part;
+    extreme.blocks(row + i, 1, 0, std::min(block_elements, size - i), nullptr, &part);
+    best = extreme.combine(best, part);
+  }
+  const T value = static_cast<T>(best);
+  return std::find_if(row, row + size, [=](T x) { return x == value || x != x; }) - row;
+}
+
+// The same for columns that lie side by side.
+template <class T>
+void first_extremes(const T* in, int64_t size, int64_t columns, bool largest, int64_t* where) {
+  std::fill(where, where + columns, 0);
+  for (int64_t i = 1; i < size; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const T x = in[i * columns + j], best = in[where[j] * columns + j];
+      if ((largest ? x > best : x < best) || (x != x && best == best)) where[j] = i;
+    }
   }
 }
 
 template <class T>
 void find_extremes(const T* in, const tensor::Split& split, bool largest, T* values,
                    int64_t* indices) {
-  const auto wins = [&](T candidate, T best) {
-    const auto a = comparable(candidate), b = comparable(best);
-    return (largest ? a > b : a < b) || (a != a && b == b);
+  const Reducer<T>& extreme = reducer<T>(largest ? Reduction::largest : Reduction::smallest);
+  const int64_t inner = split.inner, stretch = split.size * inner;
+  auto find = [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* from = in + o * stretch;
+      int64_t* where = indices + o * inner;
+      if (inner == 1) {
+        *where = first_extreme(from, split.size, extreme);
+      } else {
+        first_extremes(from, split.size, inner, largest, where);
+      }
+      for (int64_t j = 0; values && j < inner; ++j) {
+        values[o * inner + j] = from[where[j] * inner + j];
+      }
+    }
   };
-  const int64_t inner = split.inner, size = split.size;
-  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / (size * inner)),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t o = begin; o < end; ++o) {
-                         const T* from = in + o * size * inner;
-                         int64_t* where = indices + o * inner;
-                         if (inner == 1) {
-                           if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-                             // The value by vectors, then its first place.
-                             const Reducer<T>& by_vectors =
-                                 reducer<T>(largest ? Reduction::largest : Reduction::smallest);
-                             double best = by_vectors.identity;
-                             for (int64_t i = 0; i < size; i += block_elements) {
-                               double part;
-                               by_vectors.blocks(from + i, 1, 0, std::min(block_elements, size - i),
-                                                 nullptr, 0, &part);
-                               best = by_vectors.combine(best, part);
-                             }
-                             const T value = static_cast<T>(best);
-                             int64_t i = 0;
-                             if (value != value) {
-                               while (from[i] == from[i]) ++i;
-                             } else {
-                               while (from[i] != value) ++i;
-                             }
-                             *where = i;
-                             continue;
-                           }
-                         }
-                         std::fill(where, where + inner, 0);
-                         for (int64_t i = 1; i < size; ++i) {
-                           const T* row = from + i * inner;
-                           for (int64_t j = 0; j < inner; ++j) {
-                             if (wins(row[j], from[where[j] * inner + j])) where[j] = i;
-                           }
-                         }
-                       }
-                       if (values == nullptr) return;
-                       for (int64_t o = begin; o < end; ++o) {
-                         for (int64_t j = 0; j < inner; ++j) {
-                           values[o * inner + j] =
-                               in[(o * size + indices[o * inner + j]) * inner + j];
-                         }
-                       }
-                     });
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch), find);
 }
 
 }  // namespace
@@ -398,13 +355,10 @@ void extreme_positions(const Array& in, int64_t dim, bool largest, const Array* 
                        const Array& indices) {
   if (indices.count() == 0) return;
   const tensor::Split split = tensor::split_at(in.sizes, dim);
-  tensor::dispatch(in.dtype, [&](auto* typed) {
-    using T = std::remove_pointer_t<decltype(typed)>;
-    const T* from = in.as<T>();
-    T* value_data = values ? values->as<T>() : nullptr;
-    int64_t* index_data = indices.as<int64_t>();
-    const base::BlockingRegion region(in.count() > chunk_elements);
-    find_extremes(from, split, largest, value_data, index_data);
+  const base::BlockingRegion region(in.count() > chunk_elements);
+  with_lane(in, [&]<class T>(T) {
+    find_extremes(in.as<T>(), split, largest, values ? values->as<T>() : nullptr,
+                  indices.as<int64_t>());
   });
 }
 
@@ -412,86 +366,31 @@ void extreme_positions(const Array& in, int64_t dim, bool largest, const Array* 
 
 namespace {
 
-// Steps of one running result, over all columns of a row at once.
-template <class T, class Step>
-void scan_steps(const T* in, T* out, const tensor::Split& split, Step step) {
-  const int64_t stretch = split.size * split.inner;
-  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t o = begin; o < end; ++o) {
-                         for (int64_t j = 0; j < split.inner; ++j) {
-                           const int64_t start = o * stretch + j;
-                           step(in + start, out + start, start);
-                         }
-                       }
-                     });
-}
-
 template <class T>
-void scan_lane(Scan kind, const T* in, T* out, int64_t* indices, const tensor::Split& split) {
-  const int64_t size = split.size, inner = split.inner;
+void scan_lane(Scan kind, const T* in, T* out, const tensor::Split& split) {
   using Sum = std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, double>;
   const bool adds = kind == Scan::sum;
-  switch (kind) {
-    case Scan::sum:
-    case Scan::product:
-      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
-        Sum total = adds ? 0 : 1;
-        for (int64_t i = 0; i < size * inner; i += inner) {
-          total = adds ? total + static_cast<Sum>(from[i]) : total * static_cast<Sum>(from[i]);
-          to[i] = static_cast<T>(total);
-        }
-      });
-    case Scan::largest:
-    case Scan::smallest:
-      return scan_steps(in, out, split, [=](const T* from, T* to, int64_t start) {
-        T best = from[0];
-        int64_t place = 0;
-        for (int64_t i = 0; i < size; ++i) {
-          const T x = from[i * inner];
-          if (best == best && (x != x || (kind == Scan::largest ? x >= best : x <= best))) {
-            best = x;
-            place = i;
-          } else if (best != best && x != x) {
-            place = i;
-          }
-          to[i * inner] = best;
-          indices[start + i * inner] = place;
-        }
-      });
-    case Scan::log_sum_exponentials:
-      if constexpr (!std::is_same_v<T, int64_t>) {
-        return scan_steps(in, out, split, [=](const T* from, T* to, int64_t) {
-          double total = -std::numeric_limits<double>::infinity();
-          for (int64_t i = 0; i < size * inner; i += inner) {
-            const double x = from[i], low = std::min(total, x), high = std::max(total, x);
-            if (x != x || total != total) {
-              total = std::numeric_limits<double>::quiet_NaN();
-            } else if (std::isfinite(low) || low != high) {
-              total = high + std::log1p(std::exp(low - high));
-            }
-            to[i] = static_cast<T>(total);
-          }
-        });
+  const int64_t inner = split.inner, stretch = split.size * inner;
+  auto columns = [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin * inner; column < end * inner; ++column) {
+      const int64_t start = column / inner * stretch + column % inner;
+      Sum total = adds ? 0 : 1;
+      for (int64_t i = start; i < start + stretch; i += inner) {
+        total = adds ? total + static_cast<Sum>(in[i]) : total * static_cast<Sum>(in[i]);
+        out[i] = static_cast<T>(total);
       }
-  }
+    }
+  };
+  base::parallel_for(split.outer, std::max<int64_t>(1, chunk_elements / stretch), columns);
 }
 
 }  // namespace
 
-void scan(Scan kind, const Array& in, int64_t dim, const Array& out, const Array* indices) {
+void scan(Scan kind, const Array& in, int64_t dim, const Array& out) {
   if (in.count() == 0) return;
   const tensor::Split split = tensor::split_at(in.sizes, dim);
-  int64_t* places = indices ? indices->as<int64_t>() : nullptr;
   const base::BlockingRegion region(in.count() > chunk_elements);
-  switch (tensor::lane_of(in.dtype)) {
-    case Lane::f32:
-      return scan_lane(kind, in.as<float>(), out.as<float>(), places, split);
-    case Lane::f64:
-      return scan_lane(kind, in.as<double>(), out.as<double>(), places, split);
-    case Lane::i64:
-      return scan_lane(kind, in.as<int64_t>(), out.as<int64_t>(), places, split);
-  }
+  with_lane(in, [&]<class T>(T) { scan_lane(kind, in.as<T>(), out.as<T>(), split); });
 }
 
 }  // namespace weft::kernels

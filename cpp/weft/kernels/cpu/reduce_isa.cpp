@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/kernels/cpu/formula_math.h"
 #include "weft/kernels/cpu/reduce_table.h"
 #include "weft/kernels/cpu/simd.h"
 
@@ -59,57 +58,12 @@ struct NonzeroKind : SumKind {
     return x != 0 ? X{} + 1 : X{};
   }
 };
-struct PresentKind : SumKind {
-  template <class X>
-  static X map(X x, X) {
-    return x == x ? x : X{};
-  }
-};
-// Extremes without NaNs are one instruction a vector; those with are found by `NanWatch`.
-template <class Kind>
-constexpr int extreme_of = std::is_base_of_v<LargestKind, Kind>    ? 1
-                           : std::is_base_of_v<SmallestKind, Kind> ? -1
-                                                                   : 0;
-template <class Kind, class T>
-inline Vector<T> combine_present(const Vector<T>& a, const Vector<T>& b) {
-  if constexpr (extreme_of<Kind> == 1) {
-    return larger<T>(a, b);
-  } else if constexpr (extreme_of<Kind> == -1) {
-    return smaller<T>(a, b);
-  } else {
-    return Kind::combine(a, b);
-  }
-}
-
-template <class Kind>
-struct Absolute : Kind {
-  template <class X>
-  static X map(X x, X) {
-    return x < 0 ? -x : x;
-  }
-};
 struct SquareKind : SumKind {
   template <class X>
   static X map(X x, X shift) {
     return (x - shift) * (x - shift);
   }
 };
-// These two call functions that exist for scalars only: the compiler vectorizes a loop over them.
-struct PowerKind : SumKind {
-  template <class T>
-  static T map_one(T x, T, T power) {
-    return pow(abs(x), power);
-  }
-};
-struct ExponentialKind : SumKind {
-  template <class T>
-  static T map_one(T x, T shift, T) {
-    return exp(x - shift);
-  }
-};
-template <class Kind>
-constexpr bool maps_one = std::is_same_v<Kind, PowerKind> || std::is_same_v<Kind, ExponentialKind>;
-
 // 64-bit integers wrap around: sums and products are taken without a sign.
 template <class Kind, class T, class X>
 inline X combine(X a, X b) {
@@ -152,20 +106,6 @@ constexpr int streams = 4;
 constexpr int streams = 2;
 #endif
 
-// One row, by the definition of the kind.
-template <class Kind, class T>
-Total<T> one_block(const T* in, int64_t count, T shift) {
-  const Vector<T> shifts = broadcast(shift);
-  Vector<T> joined = broadcast(Kind::template identity<T>);
-  int64_t i = 0;
-  for (; i + width<T> <= count; i += width<T>) {
-    joined = Kind::combine(joined, Kind::map(load(in + i), shifts));
-  }
-  T result = join_lanes<Kind, T>(joined);
-  for (; i < count; ++i) result = combine<Kind, T>(result, Kind::map(in[i], shift));
-  return static_cast<Total<T>>(result);
-}
-
 // Reduces `rows` rows that lie `stride` apart. A row's result does not depend on its neighbours.
 template <class Kind, class T, int rows>
 inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shift,
@@ -173,7 +113,6 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
   constexpr int vectors = 4;
   constexpr int64_t step = vectors * width<T>, short_steps = 16;
   Vector<T> results[rows], shifts[rows];
-  NanWatch<T> watch;
   for (int r = 0; r < rows; ++r) {
     shifts[r] = broadcast(shift ? shift[r * shift_stride] : T(0));
     results[r] = broadcast(Kind::template identity<T>);
@@ -188,14 +127,9 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
     }
     for (; i < stop; i += step) {
       for (int r = 0; r < rows; ++r) {
-        Vector<T> x[vectors];
         for (int v = 0; v < vectors; ++v) {
-          x[v] = Kind::map(load(in + r * stride + i + v * width<T>), shifts[r]);
-          parts[r][v] = combine_present<Kind, T>(parts[r][v], x[v]);
-        }
-        if constexpr (extreme_of<Kind> != 0) {
-          watch.see(x[0], x[1]);
-          watch.see(x[2], x[3]);
+          const Vector<T> x = load(in + r * stride + i + v * width<T>);
+          parts[r][v] = Kind::combine(parts[r][v], Kind::map(x, shifts[r]));
         }
       }
     }
@@ -211,10 +145,6 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
     }
   }
   for (int r = 0; r < rows; ++r) {
-    if (extreme_of<Kind> != 0 && watch.any()) {
-      totals[r] = one_block<Kind, T>(in + r * stride, count, shifts[r][0]);
-      continue;
-    }
     T result = join_lanes<Kind, T>(results[r]);
     for (int64_t j = i; j < count; ++j) {
       result = combine<Kind, T>(result, Kind::map(in[r * stride + j], shifts[r][0]));
@@ -223,86 +153,53 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
   }
 }
 
-// For kinds that map one element at a time: a stretch is mapped, then added up.
 template <class Kind, class T>
-Total<T> mapped_block(const T* in, int64_t count, T shift, T power) {
-  Total<T> total = 0;
-  T mapped[512];
-  for (int64_t start = 0; start < count; start += 512) {
-    const int64_t some = std::min<int64_t>(512, count - start);
-    for (int64_t i = 0; i < some; ++i) mapped[i] = Kind::map_one(in[start + i], shift, power);
-    total += one_block<SumKind, T>(mapped, some, 0);
-  }
-  return total;
-}
-
-template <class Kind, class T>
-void blocks(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+void blocks(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift,
             Total<T>* totals) {
-  int64_t r = 0;
-  if constexpr (!maps_one<Kind>) {
-    // One row of each part at a time, so that the streams are far apart.
-    const int64_t part = rows / streams;
-    for (; r < part; ++r) {
-      Total<T> some[streams];
-      some_blocks<Kind, T, streams>(in + r * stride, part * stride, count,
-                                    shift ? shift + r : nullptr, part, some);
-      for (int s = 0; s < streams; ++s) totals[s * part + r] = some[s];
-    }
-    r = streams * part;
+  // One row of each part at a time, so that the streams are far apart.
+  const int64_t part = rows / streams;
+  for (int64_t r = 0; r < part; ++r) {
+    Total<T> some[streams];
+    some_blocks<Kind, T, streams>(in + r * stride, part * stride, count,
+                                  shift ? shift + r : nullptr, part, some);
+    for (int s = 0; s < streams; ++s) totals[s * part + r] = some[s];
   }
-  for (; r < rows; ++r) {
-    if constexpr (maps_one<Kind>) {
-      totals[r] = mapped_block<Kind, T>(in + r * stride, count, shift ? shift[r] : T(0), power);
-    } else {
-      some_blocks<Kind, T, 1>(in + r * stride, stride, count, shift ? shift + r : nullptr, 0,
-                              totals + r);
-    }
+  for (int64_t r = streams * part; r < rows; ++r) {
+    some_blocks<Kind, T, 1>(in + r * stride, stride, count, shift ? shift + r : nullptr, 0,
+                            totals + r);
   }
 }
 
 // Joins rows into `results`, four at a time (one of each quarter) to spare loads and stores.
 template <class Kind, class T>
 inline void join_rows(const T* in, int64_t rows, int64_t stride, int64_t columns, const T* shift,
-                      T power, T* results) {
-  const auto one = [&](const T* row) {
-    for (int64_t j = 0; j < columns; ++j) {
-      T mapped;
-      if constexpr (maps_one<Kind>) {
-        mapped = Kind::map_one(row[j], shift[j], power);
-      } else {
-        mapped = Kind::map(row[j], shift[j]);
-      }
-      results[j] = combine<Kind, T>(results[j], mapped);
+                      T* results) {
+  const int64_t quarter = rows / 4, step = quarter * stride;
+  for (int64_t r = 0; r < quarter; ++r) {
+    const T* row = in + r * stride;
+    int64_t j = 0;
+    for (; j + width<T> <= columns; j += width<T>) {
+      const Vector<T> shifts = load(shift + j);
+      const auto mapped = [&](int64_t i) { return Kind::map(load(row + i * step + j), shifts); };
+      const Vector<T> some =
+          Kind::combine(Kind::combine(mapped(0), mapped(1)), Kind::combine(mapped(2), mapped(3)));
+      store<T>(results + j, Kind::combine(load(results + j), some));
     }
-  };
-  int64_t r = 0;
-  if constexpr (!maps_one<Kind>) {
-    const int64_t quarter = rows / 4;
-    for (; r < quarter; ++r) {
-      const T* row = in + r * stride;
-      const int64_t step = quarter * stride;
-      int64_t j = 0;
-      for (; j + width<T> <= columns; j += width<T>) {
-        const Vector<T> shifts = load(shift + j);
-        const auto mapped = [&](int64_t i) { return Kind::map(load(row + i * step + j), shifts); };
-        const Vector<T> some =
-            Kind::combine(Kind::combine(mapped(0), mapped(1)), Kind::combine(mapped(2), mapped(3)));
-        store<T>(results + j, Kind::combine(load(results + j), some));
-      }
-      for (; j < columns; ++j) {
-        for (int64_t i = 0; i < 4; ++i) {
-          results[j] = combine<Kind, T>(results[j], Kind::map(row[i * step + j], shift[j]));
-        }
+    for (; j < columns; ++j) {
+      for (int64_t i = 0; i < 4; ++i) {
+        results[j] = combine<Kind, T>(results[j], Kind::map(row[i * step + j], shift[j]));
       }
     }
-    r = 4 * quarter;
   }
-  for (; r < rows; ++r) one(in + r * stride);
+  for (int64_t r = 4 * quarter; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; ++j) {
+      results[j] = combine<Kind, T>(results[j], Kind::map(in[r * stride + j], shift[j]));
+    }
+  }
 }
 
 template <class Kind, class T>
-void columns(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+void columns(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift,
              Total<T>* totals) {
   T results[most_columns];
   T shifts[most_columns];
@@ -314,9 +211,9 @@ void columns(const T* in, int64_t rows, int64_t stride, int64_t count, const T* 
     const int64_t some = std::min(block_rows * fold, rows - start);
     std::fill(results, results + wide, Kind::template identity<T>);
     const T* from = in + start * stride;
-    join_rows<Kind, T>(from, some / fold, fold * stride, wide, shifts, power, results);
+    join_rows<Kind, T>(from, some / fold, fold * stride, wide, shifts, results);
     const int64_t done = some / fold * fold;
-    join_rows<Kind, T>(from + done * stride, some - done, stride, count, shifts, power, results);
+    join_rows<Kind, T>(from + done * stride, some - done, stride, count, shifts, results);
     for (int64_t j = 0; j < wide; ++j) {
       Total<T>& total = totals[fold == 1 ? j : j % count];
       total = combine_totals<Kind, T>(total, static_cast<Total<T>>(results[j]));
@@ -330,39 +227,16 @@ constexpr Reducer<T> reducer() {
           columns<Kind, T>};
 }
 
-int64_t nonzero_bytes(const uint8_t* in, int64_t count) {
-  int64_t total = 0;
-  for (int64_t start = 0; start < count; start += 4096) {
-    const int64_t some = std::min<int64_t>(4096, count - start);
-    int32_t found = 0;
-    for (int64_t i = 0; i < some; ++i) found += in[start + i] != 0 ? 1 : 0;
-    total += found;
-  }
-  return total;
-}
-
-// In the order of Reduction. Powers and exponentials of integers do not occur.
+// In the order of Reduction.
 template <class T>
 constexpr std::array<Reducer<T>, reduction_count> reducers() {
-  constexpr bool real = !std::is_same_v<T, int64_t>;
-  return {reducer<SumKind, T>(),
-          reducer<ProductKind, T>(),
-          reducer<LargestKind, T>(),
-          reducer<SmallestKind, T>(),
-          reducer<NonzeroKind, T>(),
-          reducer<PresentKind, T>(),
-          reducer<Absolute<SumKind>, T>(),
-          reducer<SquareKind, T>(),
-          reducer<std::conditional_t<real, PowerKind, SumKind>, T>(),
-          reducer<std::conditional_t<real, ExponentialKind, SumKind>, T>(),
-          reducer<Absolute<LargestKind>, T>(),
-          reducer<Absolute<SmallestKind>, T>()};
+  return {reducer<SumKind, T>(),      reducer<ProductKind, T>(), reducer<LargestKind, T>(),
+          reducer<SmallestKind, T>(), reducer<NonzeroKind, T>(), reducer<SquareKind, T>()};
 }
 
 }  // namespace
 
 extern const ReduceTable reduce_table;
-const ReduceTable reduce_table = {reducers<float>(), reducers<double>(), reducers<int64_t>(),
-                                  nonzero_bytes};
+const ReduceTable reduce_table = {reducers<float>(), reducers<double>(), reducers<int64_t>()};
 
 }  // namespace weft::kernels::WEFT_ISA

@@ -21,20 +21,18 @@ struct Reducer {
   Total<T> identity;
   Total<T> (*combine)(Total<T> a, Total<T> b);
   // Reduces each of several rows that lie `stride` apart, of at most block_elements elements.
-  void (*blocks)(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift, T power,
+  void (*blocks)(const T* in, int64_t rows, int64_t stride, int64_t count, const T* shift,
                  Total<T>* totals);
   // totals[j] = combine(totals[j], column j) over rows that lie `stride` apart; at most
   // most_columns.
   void (*columns)(const T* in, int64_t rows, int64_t stride, int64_t columns, const T* shift,
-                  T power, Total<T>* totals);
+                  Total<T>* totals);
 };
 
 struct ReduceTable {
   std::array<Reducer<float>, reduction_count> f32;
   std::array<Reducer<double>, reduction_count> f64;
   std::array<Reducer<int64_t>, reduction_count> i64;
-  // The number of bytes that are not zero.
-  int64_t (*nonzero_bytes)(const uint8_t* in, int64_t count);
 };
 
 }  // namespace weft::kernels

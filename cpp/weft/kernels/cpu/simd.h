@@ -101,89 +101,17 @@ inline void store_first(T* to, Vector<T> value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value[i];
 }
 
-// a * b + c, rounded once where the processor can.
+// a * b + c; the compiler makes one instruction of it where there is one.
 template <class T>
 inline Vector<T> fma(Vector<T> a, Vector<T> b, Vector<T> c) {
-#if defined(__AVX512F__)
-  if constexpr (std::is_same_v<T, float>) {
-    return (Vector<T>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return (Vector<T>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-  }
-#elif defined(__AVX2__)
-  if constexpr (std::is_same_v<T, float>) {
-    return (Vector<T>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return (Vector<T>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-  }
-#endif
   return a * b + c;
 }
 
-// The larger (or smaller) of each pair of lanes; b where either is NaN.
+// The larger of each pair of lanes; b where either is NaN.
 template <class T>
 inline Vector<T> larger(Vector<T> a, Vector<T> b) {
-#if defined(__AVX512F__)
-  // The masked form, because the plain one warns in g++ 12 by mistake.
-  if constexpr (std::is_same_v<T, float>) {
-    return (Vector<T>)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return (Vector<T>)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
-  }
-#elif defined(__AVX2__)
-  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_max_ps((__m256)a, (__m256)b);
-  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_max_pd((__m256d)a, (__m256d)b);
-#endif
   return a > b ? a : b;
 }
-template <class T>
-inline Vector<T> smaller(Vector<T> a, Vector<T> b) {
-#if defined(__AVX512F__)
-  // The masked form, because the plain one warns in g++ 12 by mistake.
-  if constexpr (std::is_same_v<T, float>) {
-    return (Vector<T>)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return (Vector<T>)_mm512_maskz_min_pd(0xff, (__m512d)a, (__m512d)b);
-  }
-#elif defined(__AVX2__)
-  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_min_ps((__m256)a, (__m256)b);
-  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_min_pd((__m256d)a, (__m256d)b);
-#endif
-  return a < b ? a : b;
-}
-
-// Remembers whether any lane it has seen was NaN.
-template <class T>
-class NanWatch {
- public:
-  void see(Vector<T> a, Vector<T> b) {
-#if defined(__AVX512F__)
-    if constexpr (std::is_same_v<T, float>) {
-      seen_ |= _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
-    } else if constexpr (std::is_same_v<T, double>) {
-      seen_ |= _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
-    }
-#else
-    seen_ |= (a != a) | (b != b);
-#endif
-  }
-  bool any() const {
-#if defined(__AVX512F__)
-    return seen_ != 0;
-#else
-    bool found = false;
-    for (int i = 0; i < width<T>; ++i) found = found || seen_[i] != 0;
-    return found;
-#endif
-  }
-
- private:
-#if defined(__AVX512F__)
-  uint32_t seen_ = 0;
-#else
-  decltype(Vector<T>{} != Vector<T>{}) seen_{};
-#endif
-};
 
 template <class T>
 inline T sum_lanes(Vector<T> value) {

@@ -33,12 +33,6 @@ auto key_of(T value) {
   }
 }
 
-// Keys of floats that are NaN, and of no other value.
-bool is_nan_key(uint64_t key, DType dtype) {
-  if (!tensor::is_floating(dtype)) return false;
-  return key == (dtype == DType::f64 ? ~uint64_t{0} : 0xffffffffu);
-}
-
 struct Wide {
   uint64_t key, index;
   friend auto operator<=>(const Wide&, const Wide&) = default;
@@ -80,15 +74,16 @@ void sort_items(Item* items, Item* scratch, int64_t count) {
 }
 
 // Calls order(item at a position, room for twice `length` items) for each row; it leaves the wanted
-// items in front. Keeps the first k positions.
+// items in front. Writes the first k.
 template <class T, class Item, class Order>
 void order_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                const Array& indices, Order order) {
+                const Array& chosen, const Array& indices, Order order) {
   // Scratch memory is taken here: threads must not allocate.
   const int64_t parts = std::min<int64_t>(rows * length > 16384 ? base::thread_count() : 1, rows);
   const Array scratch =
       Array::allocate({parts, 2, length, static_cast<int64_t>(sizeof(Item))}, DType::u8);
   const T* values = in.as<T>();
+  T* first = chosen.as<T>();
   auto* positions = indices.as<int64_t>();
   Item* memory = scratch.as<Item>();
   base::BlockingRegion region(rows * length > 4096);
@@ -101,53 +96,20 @@ void order_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool d
               items);
         for (int64_t i = 0; i < k; ++i) {
           positions[row * k + i] = static_cast<int64_t>(index_of(items[i]));
+          first[row * k + i] = row_values[index_of(items[i])];
         }
       }
     }
   });
 }
 
-template <class Order>
-void order_by_dtype(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                    const Array& indices, Order order) {
-  if (rows == 0 || length == 0 || k == 0) return;
-  tensor::dispatch(in.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    if constexpr (sizeof(T) < 8) {
-      if (length <= std::numeric_limits<uint32_t>::max()) {
-        return order_rows<T, Narrow>(in, rows, length, k, descending, indices, order);
-      }
-    }
-    order_rows<T, Wide>(in, rows, length, k, descending, indices, order);
-  });
-}
-
-// All elements as 64-bit keys.
-Array keys_of(const Array& in) {
-  Array keys = Array::allocate({in.count()}, DType::i64);
-  tensor::dispatch(in.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    const T* values = in.as<T>();
-    std::transform(values, values + in.count(), keys.as<uint64_t>(),
-                   [](T value) { return uint64_t{key_of(value)}; });
-  });
-  return keys;
-}
-
 }  // namespace
 
-void sort_rows(const Array& in, int64_t rows, int64_t length, bool descending,
-               const Array& indices) {
-  order_by_dtype(in, rows, length, length, descending, indices, [length](auto item, auto* items) {
-    for (int64_t i = 0; i < length; ++i) items[i] = item(i);
-    sort_items(items, items + length, length);
-  });
-}
-
 void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool descending,
-                 bool sorted, const Array& indices) {
+                 bool sorted, const Array& values, const Array& indices) {
+  if (rows == 0 || length == 0 || k == 0) return;
   const bool few = k <= 128 && k < length / 8;
-  order_by_dtype(in, rows, length, k, descending, indices, [=](auto item, auto* items) {
+  const auto order = [=](auto item, auto* items) {
     const int64_t first = few ? k : length;
     for (int64_t i = 0; i < first; ++i) items[i] = item(i);
     if (few) {
@@ -166,61 +128,32 @@ void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool 
       if (k < length || !sorted) std::nth_element(items, items + k - 1, items + length);
       if (sorted) sort_items(items, items + length, k);
     }
-  });
-}
-
-void sort_whole_rows(const Array& in, int64_t rows, int64_t length, const Array& indices) {
-  const Array keys = keys_of(in);
-  const auto* key = keys.as<uint64_t>();
-  auto* order = indices.as<int64_t>();
-  std::iota(order, order + rows, int64_t{0});
-  base::BlockingRegion region(rows * length > 4096);
-  std::sort(order, order + rows, [&](int64_t a, int64_t b) {
-    const auto [left, right] =
-        std::mismatch(key + a * length, key + (a + 1) * length, key + b * length);
-    return left == key + (a + 1) * length ? a < b : *left < *right;
-  });
-}
-
-int64_t mark_starts(const Array& in, int64_t rows, int64_t length, const int64_t* order,
-                    bool* starts) {
-  const Array keys = keys_of(in);
-  const auto* key = keys.as<uint64_t>();
-  int64_t total = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    starts[i] = i == 0;
-    if (i > 0) {
-      const uint64_t* a = key + (order ? order[i - 1] : i - 1) * length;
-      const uint64_t* b = key + (order ? order[i] : i) * length;
-      for (int64_t j = 0; j < length && !starts[i]; ++j) {
-        starts[i] = a[j] != b[j] || is_nan_key(a[j], in.dtype);
+  };
+  tensor::dispatch(in.dtype, [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    if constexpr (sizeof(T) < 8) {
+      if (length <= std::numeric_limits<uint32_t>::max()) {
+        return order_rows<T, Narrow>(in, rows, length, k, descending, values, indices, order);
       }
     }
-    total += starts[i];
-  }
-  return total;
+    order_rows<T, Wide>(in, rows, length, k, descending, values, indices, order);
+  });
 }
 
-void search_sorted(const Array& sorted, int64_t length, bool shared, const int64_t* order,
-                   const Array& values, int64_t values_length, bool right, int64_t* positions) {
-  const int64_t count = values.count();
+void search_sorted(const Array& sorted, const Array& values, bool right, const Array& positions) {
+  const int64_t count = values.count(), length = sorted.sizes.back();
+  const int64_t row_values = sorted.rank() == 1 ? count : values.sizes.back();
+  auto* found = positions.as<int64_t>();
   const auto search = [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     const T *rows = sorted.as<T>(), *wanted = values.as<T>();
     base::BlockingRegion region(count > 4096);
     base::parallel_for(count, 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = shared ? 0 : i / values_length;
-        const T* keys = rows + row * length;
-        const int64_t* places = order ? order + row * length : nullptr;
-        int64_t low = 0, high = length;
-        while (low < high) {
-          const int64_t middle = low + (high - low) / 2;
-          const T key = keys[places ? places[middle] : middle];
-          const bool goes_on = right ? !(key > wanted[i]) : !(key >= wanted[i]);
-          (goes_on ? low : high) = goes_on ? middle + 1 : middle;
-        }
-        positions[i] = low;
+        const T *row = rows + i / row_values * length, value = wanted[i];
+        // Written so that NaN belongs behind everything.
+        const auto is_before = [&](T key) { return right ? !(key > value) : !(key >= value); };
+        found[i] = std::partition_point(row, row + length, is_before) - row;
       }
     });
   };

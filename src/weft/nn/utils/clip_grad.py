@@ -8,6 +8,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.functional.creation import scalar_tensor
+from weft.functional.reductions import vector_norm
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -28,8 +29,8 @@ def get_total_norm(
     several = list(tensors)
     if not several:
         return scalar_tensor(0.0)
-    norms = [_core.ops.vector_norm(tensor, float(norm_type)) for tensor in several]
-    total = _core.ops.vector_norm(_core.ops.stack(norms, 0), float(norm_type))
+    norms = [vector_norm(tensor, float(norm_type)) for tensor in several]
+    total = vector_norm(_core.ops.stack(norms, 0), float(norm_type))
     if error_if_nonfinite and not bool(_core.ops.isfinite(total)):
         raise RuntimeError(
             f"The total norm of order {norm_type} of the gradients is {float(total)}, so they "

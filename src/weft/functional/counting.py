@@ -1,0 +1,231 @@
+"""Find, compare and count elements: results that are places and numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.checks import wrap_dim
+from weft.functional.composite import composite
+from weft.functional.creation import arange
+from weft.functional.shaping import movedim
+
+ops = _core.ops
+
+
+def _in_order(rows: Tensor) -> Tensor:
+    """Return the places that sort the rows of a matrix, compared from their first element on."""
+    if rows.shape[1] == 0:
+        return arange(rows.shape[0])
+    order = ops.sort(ops.select(rows, 1, -1))[1]
+    for column in reversed(range(rows.shape[1] - 1)):
+        key = ops.index_select(ops.select(rows, 1, column), 0, order)
+        order = ops.index_select(order, 0, ops.sort(key)[1])
+    return order
+
+
+def _groups(input: Tensor, dim: int | None, ordered: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Return different elements (or slices), which one each is, and how many of each there are."""
+    input = input.detach()
+    flat = dim is None or input.ndim == 0
+    parts = input.reshape(-1) if flat else movedim(input, dim, 0)
+    count = parts.shape[0]
+    rows = parts.reshape(count, math.prod(parts.shape[1:]))
+    order = _in_order(rows) if ordered else arange(count)
+    rows = ops.index_select(rows, 0, order)
+    differs = ops.any(ops.ne(ops.slice(rows, 0, 1), ops.slice(rows, 0, 0, -1)), [1])
+    starts = ops.cat([ops.ones((min(count, 1),), dtype=_core.bool), differs])
+    inverse = ops.scatter(ops.zeros_like(order), 0, order, ops.cumsum(starts, 0) - 1)
+    first = ops.nonzero(starts).reshape(-1)
+    ends = ops.cat([ops.slice(first, 0, 1), ops.full((min(count, 1),), count)])
+    values = ops.index_select(parts, 0, ops.index_select(order, 0, first))
+    if flat:
+        return values, inverse.reshape(input.shape if dim is None else (count,)), ends - first
+    return ops.contiguous(movedim(values, 0, dim)), inverse, ends - first
+
+
+def _wanted(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    results = (values,) + (inverse,) * return_inverse + (counts,) * return_counts
+    return results if len(results) > 1 else values
+
+
+@composite()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the different elements (or slices along a dimension), sorted.
+
+    Args:
+        input: the tensor.
+        sorted: accepted for PyTorch programs; the result is always sorted.
+        return_inverse: whether to return where each element of the input went.
+        return_counts: whether to return how often each one appears.
+        dim: compare slices along this dimension.
+    """
+    del sorted
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
+    return _wanted(_groups(input, dim, True), return_inverse, return_counts)
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the elements that differ from the one before them; arguments as for `unique`."""
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
+    return _wanted(_groups(input, dim, False), return_inverse, return_counts)
+
+
+@composite()
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Tell for each element whether it is among the others.
+
+    Args:
+        elements: a tensor, or a number.
+        test_elements: what to look among: a tensor, or a number.
+        assume_unique: accepted for PyTorch programs.
+        invert: whether to tell the opposite.
+    """
+    del assume_unique
+    if not isinstance(elements, Tensor):
+        elements = ops.full((), elements)
+    if isinstance(test_elements, Tensor):
+        matches = ops.eq(elements.unsqueeze(-1), test_elements.reshape(-1))
+        found = ops.any(matches, [-1])
+    else:
+        found = ops.eq(elements, test_elements)
+    return ops.logical_not(found) if invert else found
+
+
+@composite()
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Find where values belong in rows that are sorted.
+
+    Args:
+        sorted_sequence: one row for all values, or rows with the leading sizes of the values.
+        input: the values, or a number.
+        out_int32: whether to return int32 instead of int64.
+        right: whether a value belongs behind equal elements instead of before them.
+        side: "left" or "right", the same in words.
+        sorter: places that sort each row, if they are not sorted.
+    """
+    if side not in (None, "left", "right") or (side == "left" and right):
+        raise _core.ArgumentError(
+            f"searchsorted(): side must be 'left' or 'right' and not contradict right; side is "
+            f"{side!r}, right is {right}."
+        )
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape or sorter.is_floating_point():
+            raise _core.ShapeError(
+                f"searchsorted(): sorter must hold integers and have the shape of sorted_sequence, "
+                f"{tuple(sorted_sequence.shape)}; sorter is {tuple(sorter.shape)}."
+            )
+        if sorter.numel() and int(ops.amin(sorter)) < 0:
+            raise _core.OutOfRangeError("searchsorted(): sorter must not hold negative places.")
+        sorted_sequence = ops.gather(sorted_sequence, -1, sorter)
+    places = ops.searchsorted(sorted_sequence, input, right or side == "right")
+    return places.to(_core.int32) if out_int32 else places
+
+
+@composite()
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """Return the number of the bucket, between sorted boundaries, that each value falls into.
+
+    Args:
+        input: the values, or a number.
+        boundaries: a sorted vector.
+        out_int32: whether to return int32 instead of int64.
+        right: whether a value that is a boundary belongs to the bucket after it.
+    """
+    if boundaries.ndim != 1:
+        raise _core.ShapeError(
+            f"bucketize(): boundaries must have one dimension; they are {tuple(boundaries.shape)}."
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@composite()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """Count how often each non-negative integer occurs, or add up weights at its occurrences.
+
+    Args:
+        input: a vector of integers.
+        weights: a weight for each of them.
+        minlength: the least size of the result.
+    """
+    integers = not (input.is_floating_point() or input.dtype is _core.bool)
+    if input.ndim != 1 or not (integers or input.numel() == 0):
+        raise _core.ShapeError(
+            f"bincount(): input must be a vector of integers; it is {tuple(input.shape)} of "
+            f"{input.dtype}."
+        )
+    if weights is not None and weights.shape != input.shape:
+        raise _core.ShapeError(
+            f"bincount(): weights must have the shape of input, {tuple(input.shape)}; weights is "
+            f"{tuple(weights.shape)}."
+        )
+    if minlength < 0:
+        raise _core.ArgumentError(f"bincount(): minlength must not be negative: {minlength}.")
+    if input.numel() and int(ops.amin(input)) < 0:
+        raise _core.ArgumentError("bincount(): input must not hold negative values.")
+    length = max(minlength, int(ops.amax(input)) + 1) if input.numel() else minlength
+    if weights is None:
+        added = ops.ones(input.shape, dtype=_core.int64)
+    else:
+        added = weights.detach()
+        added = added if added.dtype is _core.float32 else added.to(_core.float64)
+    return ops.index_backward(added, [input.to(_core.int64)], (length,), [0])
+
+
+@composite()
+def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
+    """Count elements in equal bins.
+
+    Args:
+        input: the tensor.
+        bins: how many bins.
+        min: where the first bin begins; if it is `max`, the smallest element.
+        max: where the last bin ends; elements outside are not counted.
+    """
+    if bins <= 0:
+        raise _core.ArgumentError(f"histc(): bins must be positive; bins is {bins}.")
+    if not input.is_floating_point():
+        raise _core.DTypeError(f"histc(): input must be of a floating dtype, not {input.dtype}.")
+    values = input.detach().reshape(-1).to(_core.float64)
+    low, high = float(min), float(max)
+    if low == high and values.numel():
+        low, high = float(ops.amin(values)), float(ops.amax(values))
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (low < high and math.isfinite(low) and math.isfinite(high)):
+        raise _core.ArgumentError(
+            f"histc(): the bins must span a finite range; it is from {low} to {high}."
+        )
+    inside = values[ops.logical_and(ops.ge(values, low), ops.le(values, high))]
+    places = ((inside - low) / (high - low) * bins).to(_core.int64)
+    counts = bincount(ops.clamp(places, 0, bins - 1), minlength=bins)
+    return counts.to(input.dtype)
