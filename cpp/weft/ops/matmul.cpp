@@ -58,6 +58,19 @@ int64_t count_of_rows(const Array& array) {
 
 // --- two matrices -----------------------------------------------------------------------------------
 
+// A weight that is used many times gets a gradient each time, and with few rows writing and adding
+// those takes longer than computing them. Such a product is left for later: backward multiplies all
+// rows at once (autograd/arrivals.h).
+static Value weight_gradient(const Value& a, const Value& b) {
+  const int64_t wide = a.size(-1), high = b.size(-1);
+  const int64_t rows = a.count() / std::max<int64_t>(wide, 1);
+  const bool later = !modes.grad && !modes.tracer && !modes.executor &&
+                     rows * (wide + high) < wide * high;
+  graph::ModesGuard guard;
+  modes.lazy = later;
+  return outer_sum(a, b);
+}
+
 OP(mm) {
   .signature = "mm(input: Tensor, mat2: Tensor) -> Tensor",
   .doc = "Multiplies two matrices.",
@@ -71,7 +84,7 @@ OP(mm) {
   .run = kernel([](Call& call) { kernels::matmul(call.in(0), call.in(1), call.out()); }),
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? linear(g.grad(), g.input(1)) : Value(),
-            g.needs(1) ? outer_sum(g.input(0), g.grad()) : Value()};
+            g.needs(1) ? weight_gradient(g.input(0), g.grad()) : Value()};
   },
 };
 
@@ -154,7 +167,7 @@ OP(linear) {
     const Value& grad = g.grad();
     // The engine adds up the bias's gradient over the rows.
     return {!g.needs(0) ? Value() : grad.rank() == 2 ? mm(grad, g.input(1)) : matmul(grad, g.input(1)),
-            g.needs(1) ? outer_sum(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
+            g.needs(1) ? weight_gradient(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
   },
   .shown_as = "AddmmBackward0",
 };
@@ -322,7 +335,7 @@ OP(addmm) {
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
     return {g.needs(0) ? grad : Value(), g.needs(1) ? linear(grad, g.input(2)) : Value(),
-            g.needs(2) ? outer_sum(g.input(1), grad) : Value()};
+            g.needs(2) ? weight_gradient(g.input(1), grad) : Value()};
   },
 };
 
