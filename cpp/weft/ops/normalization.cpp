@@ -12,30 +12,9 @@ using base::ErrorKind;
 
 namespace {
 
-// Calls kernel(inputs, size of a row, output), all contiguous and of the lane's dtype, with the rows
-// along `dim`. A dimension that is not the last one is turned to the end first, and back afterwards.
-template <class Kernel>
-void over_rows(Call& call, Kernel kernel) {
-  const Array& out = call.out();
-  const DType lane = lane_dtype(out.dtype);
-  const int64_t rank = std::max<int64_t>(out.rank(), 1), given = call.integer("dim");
-  const int64_t dim = given < 0 ? given + rank : given;
-  const int64_t size = out.sizes.empty() ? 1 : out.sizes[dim];
-  Array inputs[2];
-  if (dim == rank - 1) {
-    for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = call.contiguous(i, lane);
-    return into(out, [&](const Array& wide) { kernel(inputs, size, wide); });
-  }
-  Dims order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + dim, order.begin() + dim + 1, order.end());
-  const Array turned = out.permute(order), rows = Array::allocate(turned.sizes, lane);
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    inputs[i] = Array::allocate(turned.sizes, lane);
-    kernels::copy(call.in(i).permute(order), inputs[i]);
-  }
-  kernel(inputs, size, rows);
-  kernels::copy(rows, turned);
+int64_t dim_of(const Call& call) {
+  const int64_t dim = call.integer("dim");
+  return dim < 0 ? dim + std::max<int64_t>(call.in(0).rank(), 1) : dim;
 }
 
 void require_dim(const Call& call) {
@@ -54,9 +33,8 @@ void softmax_shape(Call& call) {
 
 template <bool logarithm>
 void run_softmax(Call& call) {
-  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
-    kernels::softmax(in[0], size, logarithm, out);
-  });
+  const Array in = call.contiguous(0, lane_dtype(call.out().dtype));
+  into(call.out(), [&](const Array& out) { kernels::softmax(in, dim_of(call), logarithm, out); });
 }
 
 void softmax_backward_shape(Call& call) {
@@ -71,8 +49,10 @@ void softmax_backward_shape(Call& call) {
 
 template <bool logarithm>
 void run_softmax_backward(Call& call) {
-  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
-    kernels::softmax_backward(in[0], in[1], size, logarithm, out);
+  const DType lane = lane_dtype(call.out().dtype);
+  const Array grad = call.contiguous(0, lane), result = call.contiguous(1, lane);
+  into(call.out(), [&](const Array& out) {
+    kernels::softmax_backward(grad, result, dim_of(call), logarithm, out);
   });
 }
 
