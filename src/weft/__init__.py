@@ -64,7 +64,7 @@ from weft._tensor import (  # noqa: E402
     tensor,
 )
 from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
-from weft.batching import explain, lazy, map  # noqa: E402
+from weft.batching import cell, explain, lazy, map  # noqa: E402
 from weft.random import (  # noqa: E402
     Generator,
     default_generator,

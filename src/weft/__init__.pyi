@@ -63,6 +63,7 @@ from weft.functional.counting import bucketize as bucketize
 from weft.functional.facts import can_cast as can_cast
 from weft.functional.joining import cartesian_prod as cartesian_prod
 from weft.functional.linear_algebra import cdist as cdist
+from weft.batching.cells import cell as cell
 from weft.functional.activations import celu as celu
 from weft.functional.activations import celu as celu_
 from weft.functional.joining import chunk as chunk
@@ -417,6 +418,7 @@ __all__ = [
     "cdist",
     "ceil",
     "ceil_",
+    "cell",
     "celu",
     "celu_",
     "chunk",

@@ -101,6 +101,17 @@ class Program:
     def gradient(self, needed: Sequence[_bool]) -> Program: ...
 
 @final
+class Cell:
+    def __init__(
+        self, body: Callable[..., Any], name: str, parameters: list[Tensor], /
+    ) -> None: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def programs(self) -> list[str]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class OpFunction:
     __name__: str
     @property

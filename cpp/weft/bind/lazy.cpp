@@ -13,6 +13,11 @@ thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
 void demand_values(std::span<const Value> values) {
+  for (const Value& value : values) {
+    if (value && !value.array().storage && !value->pending) {
+      base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
+    }
+  }
   if (!modes.park || modes.executor) return exec::run_pending(values);
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);

@@ -75,6 +75,7 @@ NB_MODULE(_core, module) {
     define_random(m);
     define_optimizers(m);
     define_lazy(m);
+    define_cells(m);
   } catch (const PythonError&) {
     throw nb::python_error();
   } catch (const weft::base::Error& error) {

@@ -134,6 +134,7 @@ void define_random(PyObject* module);
 void define_optimizers(PyObject* module);
 void define_reading(PyObject* module);
 void define_lazy(PyObject* module);
+void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
 PyObject* grad_function(const Value& value);        // new reference; None for leaves
 // For garbage collection: Python objects in the graph that only this tensor owns.

@@ -87,8 +87,9 @@ class Runner {
     Values outputs;
     try {
       outputs = batch.run();
-    } catch (const base::Error&) {
+    } catch (const base::Error& error) {
       // One by one, the row that is to blame says so itself.
+      ran.note = base::text("together: ", error.message());
       return false;
     }
     ran.bytes_copied = batch.bytes_copied();

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "weft/graph/modes.h"
+#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 #include "weft/kernels/map.h"
 
@@ -147,7 +148,75 @@ Values run_pointwise(const graph::Batched& batch) {
   return {graph::record_pointwise(batch.op, inputs)};
 }
 
+// One instruction of a Program whose inputs have their rows already.
+class SlotBatch : public graph::Batched {
+ public:
+  SlotBatch(const graph::Instruction& instruction, const Values& one, const Values& given,
+            int64_t rows, uint32_t stacked)
+      : Batched(*instruction.op, instruction.attributes, one, rows, stacked), given_(given) {}
+  const graph::Attributes& row_attributes(int64_t) const override { return attributes; }
+
+ protected:
+  Value stack(size_t i, int64_t rank) const override {
+    static const graph::Op& view = *graph::find_op("view");
+    static const graph::Op& expand = *graph::find_op("expand");
+    const Value& value = given_[i];
+    Dims sizes = one_[i].sizes();
+    while (static_cast<int64_t>(sizes.size()) < rank) sizes.insert(0, 1);
+    sizes.insert(0, rows());
+    if (value->has_rows) {
+      return value.sizes() == sizes ? value : graph::record(view, {value}, {sizes})[0];
+    }
+    Value spread = graph::record(expand, {value}, {sizes})[0];
+    spread->has_rows = true;
+    return spread;
+  }
+  Value shared(size_t i) const override { return given_[i]; }
+
+ private:
+  const Values& given_;
+};
+
+Values run_instruction(const graph::Instruction& instruction, const Values& one,
+                       const Values& given, int64_t rows) {
+  uint32_t stacked = 0;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] && given[i]->has_rows) stacked |= bit_of(i);
+  }
+  if (!stacked) return graph::record(*instruction.op, given, instruction.attributes);
+  const SlotBatch batch(instruction, one, given, rows, stacked);
+  if (instruction.op->pointwise()) return run_pointwise(batch);
+  return instruction.op->batch.function ? instruction.op->batch.function(batch) : Values();
+}
+
 }  // namespace
+
+Values run_program_rows(const graph::Batched& batch) {
+  const auto& op = static_cast<const graph::ProgramOp&>(batch.op);
+  const graph::Program& program = op.program;
+  std::vector<Value> slots;
+  slots.reserve(program.slot_count);
+  for (size_t i = 0; i < batch.input_count(); ++i)
+    slots.push_back(batch.is_stacked(i) ? batch.with_rows(i) : batch.in(i));
+  slots.insert(slots.end(), program.constants.begin(), program.constants.end());
+  for (const graph::Instruction& instruction : program.instructions) {
+    Values one, given;
+    for (int slot : instruction.inputs) {
+      one.push_back(slot < 0 ? Value() : op.metas[slot]);
+      given.push_back(slot < 0 ? Value() : slots[slot]);
+    }
+    graph::modes.position = instruction.position;
+    const Values results = run_instruction(instruction, one, given, batch.rows());
+    if (results.empty()) return {};
+    slots.insert(slots.end(), results.begin(), results.end());
+  }
+  Values outputs;
+  for (int slot : program.outputs) {
+    if (!slots[slot]->has_rows) return {};
+    outputs.push_back(slots[slot]);
+  }
+  return outputs;
+}
 
 Array row_of(const Array& array, int64_t row) {
   Dims sizes = array.sizes, strides = array.strides;

@@ -30,7 +30,7 @@ class Batched : public Arguments {
   using Arguments::dtype;
 
   // The input with its rows, or as it is if all rows share it.
-  Value in(size_t i) const { return is_stacked(i) ? stack(i, rank(i)) : one_[i]; }
+  Value in(size_t i) const { return is_stacked(i) ? stack(i, rank(i)) : shared(i); }
   // With rows in any case, and ones put before its sizes until a row has `rank` dimensions.
   Value with_rows(size_t i) const { return with_rows(i, rank(i)); }
   Value with_rows(size_t i, int64_t rank) const { return stack(i, rank); }
@@ -48,6 +48,7 @@ class Batched : public Arguments {
 
  protected:
   virtual Value stack(size_t i, int64_t rank) const = 0;
+  virtual Value shared(size_t i) const { return one_[i]; }
   std::span<const Value> one_;  // the first row's inputs
 
  private:

@@ -30,7 +30,7 @@ std::string node_name_of(std::string_view name) {
 
 }  // namespace
 
-Op::Op(std::string_view declared_name, Declaration declaration)
+Op::Op(std::string_view declared_name, Declaration declaration, bool listed)
     : Declaration(declaration),
       sig(Signature::parse(declaration.signature)),
       name(declared_name),
@@ -40,7 +40,7 @@ Op::Op(std::string_view declared_name, Declaration declaration)
   for (const Parameter& parameter : sig.parameters) {
     random = random || parameter.type == ParameterType::generator;
   }
-  registry().push_back(this);
+  if (listed) registry().push_back(this);
 }
 
 const std::vector<const Op*>& all_ops() { return registry(); }

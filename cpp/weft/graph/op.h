@@ -122,7 +122,7 @@ struct Formula {
 };
 
 struct Run {
-  enum class Kind : uint8_t { formula, kernel, view, composite, by_value };
+  enum class Kind : uint8_t { formula, kernel, view, composite, by_value, program };
   Kind kind;
   Formula formula{};
   KernelFunction kernel = nullptr;  // kernel: outputs are allocated; by_value: it adds them itself
@@ -193,7 +193,7 @@ struct Declaration {
 };
 
 struct Op : Declaration {
-  Op(std::string_view declared_name, Declaration declaration);
+  Op(std::string_view declared_name, Declaration declaration, bool listed = true);
   Op(const Op&) = delete;
 
   Signature sig;
@@ -205,6 +205,7 @@ struct Op : Declaration {
   bool pointwise() const { return run.kind == Run::Kind::formula; }
   bool is_view() const { return run.kind == Run::Kind::view; }
   bool is_composite() const { return run.kind == Run::Kind::composite; }
+  bool is_program() const { return run.kind == Run::Kind::program; }
   bool differentiable() const { return gradient.function != nullptr; }
   mutable std::list<GradientPlan> plans;  // by which inputs need gradients; they never move
 };

@@ -30,10 +30,11 @@ struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
   static int64_t dropped();  // how many were never run, since the process began
 };
 
-// Computes those that are pending.
+// Computes those that are pending; raises for those that never will be, while a cell's body is
+// looked at.
 inline void demand(std::span<const Value> values) {
   for (const Value& value : values) {
-    if (value && value->pending) [[unlikely]] {
+    if (value && !value->array.storage) [[unlikely]] {
       host.demand(values);
       return;
     }

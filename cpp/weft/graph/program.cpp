@@ -105,6 +105,43 @@ Values Program::apply(std::span<const Value> inputs) const {
   return results;
 }
 
+namespace {
+
+void add_program_outputs(Call& call) {
+  const auto& op = static_cast<const ProgramOp&>(call.op);
+  for (int slot : op.program.outputs)
+    call.add_output(op.metas[slot].sizes(), op.metas[slot].dtype());
+}
+
+Declaration declaration_of_program(BatchRule rule) {
+  return {.signature = "cell(inputs: Tensor[]) -> Tensor[]",
+          .doc = "A cell's body.",
+          .shape = add_program_outputs,
+          .run = Run::of(Run::Kind::program, nullptr),
+          .gradient = [](Gradient&) -> Values { return {}; },  // of its parts
+          .batch = rule};
+}
+
+}  // namespace
+
+ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value> inputs,
+                     uint32_t weights, BatchRule rule)
+    : Op("cell", declaration_of_program(rule), false),
+      program(std::move(given)),
+      metas(inputs.begin(), inputs.end()) {
+  name = std::move(cell_name);
+  batch.weights = weights;
+  ModesGuard guard;
+  modes = Modes{.grad = false, .executor = &meta_executor(), .position = 1};
+  metas.insert(metas.end(), program.constants.begin(), program.constants.end());
+  for (const Instruction& instruction : program.instructions) {
+    Values arguments;
+    for (int slot : instruction.inputs) arguments.push_back(slot < 0 ? Value() : metas[slot]);
+    const Values results = record(*instruction.op, arguments, instruction.attributes);
+    metas.insert(metas.end(), results.begin(), results.end());
+  }
+}
+
 std::string Program::to_string() const {
   std::ostringstream out;
   auto slot_text = [](int slot) {

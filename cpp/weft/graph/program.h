@@ -7,12 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "weft/graph/attributes.h"
-#include "weft/graph/value.h"
+#include "weft/graph/op.h"
 
 namespace weft::graph {
 
-struct Op;
 class Call;
 
 struct Instruction {
@@ -36,6 +34,15 @@ struct Program {
   std::string to_string() const;
   // Applies it through record, op by op: results have a history if gradients are on.
   Values apply(std::span<const Value> inputs) const;
+};
+
+// A Program that is recorded as one op: a cell's body for inputs of certain shapes and dtypes.
+struct ProgramOp : Op {
+  // `inputs` are metas; `weights` of them are the parameters that it reads.
+  ProgramOp(std::string cell_name, Program given, std::span<const Value> inputs, uint32_t weights,
+            BatchRule rule);
+  Program program;
+  std::vector<Value> metas;  // by slot
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.

@@ -406,7 +406,8 @@ Values record(const Op& op, std::span<const Value> inputs, Attributes attributes
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
   const bool waits = can_wait(op);
-  if (!waits) demand(inputs);
+  if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
+  if (!waits && !modes.executor) demand(inputs);
   infer(call);
   if (waits) return record_pending(call);
   if (!op.is_view()) executor().run(call);

@@ -1,7 +1,8 @@
 """Record now, run when a value is needed, and run what is alike together."""
 
+from weft.batching.cells import cell
 from weft.batching.explaining import Batch, Explanation, Plan, explain
 from weft.batching.mapping import map
 from weft.batching.scope import lazy
 
-__all__ = ["Batch", "Explanation", "Plan", "explain", "lazy", "map"]
+__all__ = ["Batch", "Explanation", "Plan", "cell", "explain", "lazy", "map"]

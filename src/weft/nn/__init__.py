@@ -90,6 +90,7 @@ from weft.nn.pooling import (
     MaxPool2d,
 )
 from weft.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from weft.nn.tree import TreeLSTMCell
 
 __all__ = [
     "CELU",
@@ -188,6 +189,7 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "TreeLSTMCell",
     "TripletMarginLoss",
     "Unflatten",
     "Unfold",

@@ -11,6 +11,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.batching.cells import cell
 from weft.functional.creation import empty
 from weft.nn import functional as F
 from weft.nn import init
@@ -113,6 +114,7 @@ class RNNCell(_Cell):
         return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
 
 
+@cell
 class LSTMCell(_Cell):
     """Run one step of a long short-term memory.
 
@@ -147,6 +149,7 @@ class LSTMCell(_Cell):
         return ops.lstm_gates(gates, memory)
 
 
+@cell
 class GRUCell(_Cell):
     """Run one step of a gated recurrent unit.
 

@@ -1,0 +1,261 @@
+#include "weft/graph/tape.h"
+
+#include <algorithm>
+
+#include "weft/graph/node.h"
+
+namespace weft::graph {
+namespace {
+
+Tape the_tape;
+uint32_t generation = 0;  // of the tape: bumped whenever it starts anew
+
+size_t mix(size_t hash, size_t more) {
+  hash = (hash ^ more) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 32);
+}
+
+// A hash table of numbers that grows; what they stand for is the caller's to compare.
+class Numbers {
+ public:
+  void clear() {
+    count_ = 0;
+    std::fill(slots_.begin(), slots_.end(), Slot());
+  }
+  // The number with this hash that `is_it`, or `fresh` after putting it in.
+  template <class IsIt>
+  int32_t find_or_add(size_t hash, int32_t fresh, const IsIt& is_it) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    const size_t mask = slots_.size() - 1;
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+      Slot& slot = slots_[i];
+      if (slot.number < 0) {
+        slot = {hash, fresh};
+        ++count_;
+        return fresh;
+      }
+      if (slot.hash != hash) continue;
+      if (is_it(slot.number)) return slot.number;
+    }
+  }
+
+ private:
+  struct Slot {
+    size_t hash = 0;
+    int32_t number = -1;
+  };
+  void grow() {
+    std::vector<Slot> old(std::max<size_t>(2 * slots_.size(), 1024));
+    old.swap(slots_);
+    const size_t mask = slots_.size() - 1;
+    for (const Slot& slot : old) {
+      if (slot.number < 0) continue;
+      size_t i = slot.hash & mask;
+      while (slots_[i].number >= 0) i = (i + 1) & mask;
+      slots_[i] = slot;
+    }
+  }
+  std::vector<Slot> slots_;
+  size_t count_ = 0;
+};
+
+// What makes applications alike: op, attributes, and of each input its shape and dtype; of a
+// weight, which one it is.
+struct Type {
+  struct Input {
+    Dims sizes;
+    size_t identity;  // of a weight; 0 otherwise
+    DType dtype;
+    bool given, requires_grad, is_number;
+    bool operator==(const Input&) const = default;
+  };
+  const Op* op;
+  Attributes attributes;
+  bool grad;
+  std::vector<Input> inputs;
+};
+std::vector<Type> known_types;
+Numbers type_numbers;
+Numbers same_numbers;
+int32_t recent[1024];  // by source position: the type that was last recorded there
+
+bool is_parameter(const Value& value) {
+  return value->requires_grad && value->producer && value->producer->is_leaf();
+}
+
+bool is_weight(const Op& op, size_t i) { return i < 32 && (op.batch.weights >> i & 1); }
+
+int32_t first_of(const Value& value) {
+  return value && value->pending ? the_tape.firsts[value->pending->number] : -1;
+}
+
+bool is_shared(const Value& value) {
+  return is_parameter(value) || (value->pending && the_tape.shared[first_of(value)]);
+}
+
+// Equal for inputs that are one and the same.
+size_t identity(const Value& value) {
+  if (!value) return 0;
+  if (value->pending) {
+    return (static_cast<size_t>(generation) << 40) + static_cast<size_t>(first_of(value)) * 16 +
+           value->output + 1;
+  }
+  return reinterpret_cast<size_t>(value.get());
+}
+
+size_t weight_identity(const Pending& pending, size_t i) {
+  const Value& input = pending.inputs[i];
+  return is_weight(*pending.op, i) && is_shared(input) ? identity(input) : 0;
+}
+
+// Number of the attribute in which rows may differ, or none.
+size_t free_attribute(const Op& op) {
+  if (op.batch.free.empty()) return SIZE_MAX;
+  return static_cast<size_t>(op.sig.find(op.batch.free)->index);
+}
+
+bool same_attributes(const Op& op, const Attributes& a, const Attributes& b) {
+  if (a == b) return true;
+  const size_t free = free_attribute(op);
+  if (free == SIZE_MAX || a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (i != free && a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+bool is_of_type(const Pending& pending, const Type& type) {
+  if (pending.op != type.op || pending.grad != type.grad ||
+      pending.inputs.size() != type.inputs.size() ||
+      !same_attributes(*type.op, pending.attributes, type.attributes)) {
+    return false;
+  }
+  for (size_t i = 0; i < type.inputs.size(); ++i) {
+    const Value& value = pending.inputs[i];
+    const Type::Input& input = type.inputs[i];
+    if (static_cast<bool>(value) != input.given) return false;
+    if (!value) continue;
+    if (value.dtype() != input.dtype || value->requires_grad != input.requires_grad ||
+        value->is_number != input.is_number || value.sizes() != input.sizes ||
+        weight_identity(pending, i) != input.identity) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int32_t type_of(const Pending& pending) {
+  int32_t& guess = recent[pending.position % std::size(recent)];
+  if (guess < type_count() && is_of_type(pending, known_types[guess])) return guess;
+  Type type{pending.op, pending.attributes, pending.grad, {}};
+  size_t hash = reinterpret_cast<size_t>(pending.op) + pending.grad;
+  for (size_t i = 0; i < pending.inputs.size(); ++i) {
+    const Value& value = pending.inputs[i];
+    if (!value) {
+      type.inputs.push_back({{}, 0, DType::f32, false, false, false});
+      continue;
+    }
+    type.inputs.push_back({value.sizes(), weight_identity(pending, i), value.dtype(), true,
+                           value->requires_grad, value->is_number});
+    hash = mix(hash, static_cast<size_t>(value.dtype()) + type.inputs.back().identity);
+    for (int64_t size : value.sizes()) hash = mix(hash, static_cast<size_t>(size));
+  }
+  guess = type_numbers.find_or_add(
+      hash, type_count(), [&](int32_t number) { return is_of_type(pending, known_types[number]); });
+  if (guess == type_count()) known_types.push_back(std::move(type));
+  return guess;
+}
+
+bool computes_the_same(const Pending& a, const Pending& b) {
+  return a.op == b.op && a.grad == b.grad && a.attributes == b.attributes &&
+         std::equal(
+             a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+             [](const Value& x, const Value& y) { return x == y || identity(x) == identity(y); });
+}
+
+// The first on the tape that computes the same. Random ones never do: each has its own numbers.
+int32_t first_like(const Pending& pending) {
+  const auto number = static_cast<int32_t>(pending.number);
+  if (pending.op->random) return number;
+  size_t hash = reinterpret_cast<size_t>(pending.op) + pending.grad;
+  for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
+  return same_numbers.find_or_add(hash, number, [&](int32_t other) {
+    return the_tape.pending[other] && computes_the_same(*the_tape.pending[other], pending);
+  });
+}
+
+void start_anew() {
+  the_tape.pending.clear();
+  the_tape.types.clear();
+  the_tape.firsts.clear();
+  the_tape.starts.assign(1, 0);
+  the_tape.needs.clear();
+  the_tape.shared.clear();
+  same_numbers.clear();
+  ++generation;
+  constexpr size_t most_types = 4096;
+  if (known_types.size() > most_types) {
+    known_types.clear();
+    type_numbers.clear();
+  }
+}
+
+}  // namespace
+
+const Tape& tape() { return the_tape; }
+int32_t type_count() { return static_cast<int32_t>(known_types.size()); }
+
+void add_to_tape(Pending& pending) {
+  pending.number = static_cast<uint32_t>(the_tape.size());
+  the_tape.pending.push_back(&pending);
+  const int32_t first = first_like(pending);
+  const bool is_first = first == static_cast<int32_t>(pending.number);
+  the_tape.firsts.push_back(first);
+  the_tape.types.push_back(is_first ? type_of(pending) : the_tape.types[first]);
+  bool shared = !pending.inputs.empty();
+  for (const Value& input : pending.inputs) {
+    if (input && input->pending)
+      the_tape.needs.push_back(static_cast<int32_t>(input->pending->number));
+    shared = shared && (!input || input->is_number || is_shared(input));
+  }
+  the_tape.shared.push_back(shared);
+  the_tape.starts.push_back(static_cast<int32_t>(the_tape.needs.size()));
+  ++the_tape.alive;
+}
+
+void take_from_tape(const Pending& pending) {
+  the_tape.pending[pending.number] = nullptr;
+  if (--the_tape.alive == 0) start_anew();
+}
+
+std::string difference(const Pending& a, const Pending& b) {
+  if (a.grad != b.grad) return "one was recorded under no_grad";
+  if (a.inputs.size() != b.inputs.size()) return "the number of inputs differs";
+  if (!same_attributes(*a.op, a.attributes, b.attributes)) {
+    for (const Parameter& parameter : a.op->sig.parameters) {
+      if (parameter.is_tensor()) continue;
+      const Attribute& x = a.attributes[parameter.index];
+      const Attribute& y = b.attributes[parameter.index];
+      if (x != y) {
+        return base::text(parameter.name, " differs: ", attribute_text(x), " and ",
+                          attribute_text(y));
+      }
+    }
+  }
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    const Value& x = a.inputs[i];
+    const Value& y = b.inputs[i];
+    if (!x || !y) continue;
+    const auto& parameters = a.op->sig.parameters;
+    const std::string name = i < parameters.size() ? parameters[i].name : base::text("input ", i);
+    if (x.sizes() != y.sizes())
+      return base::text("the shape of ", name, " differs: ", x.sizes(), " and ", y.sizes());
+    if (x.dtype() != y.dtype()) return base::text("the dtype of ", name, " differs");
+    if (x->requires_grad != y->requires_grad)
+      return base::text("only one ", name, " needs a gradient");
+    if (is_weight(*a.op, i) && x != y) return base::text(name, " is another parameter");
+  }
+  return "one needs the other's result";
+}
+
+}  // namespace weft::graph

@@ -1,0 +1,96 @@
+"""Cells for trees: children's states in, the parent's state out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from weft import _core
+from weft._core import Tensor
+from weft.batching.cells import cell
+from weft.nn import init
+from weft.nn.linear import Linear
+from weft.nn.module import Module
+
+ops = _core.ops
+
+State = tuple[Tensor, Tensor]
+
+
+@cell
+class TreeLSTMCell(Module):
+    """Compute the state of a tree's node from those of its children.
+
+    A binary node has a forget gate for each child, with weights of its own; a child-sum node adds
+    up its children's hidden states and has any number of them.
+
+    Args:
+        input_size: size of a node's own input; 0 if nodes have none.
+        hidden_size: size of the hidden state and of the memory.
+        child_sum: whether the order of children does not matter.
+
+    Example:
+        >>> import weft
+        >>> cell = weft.nn.TreeLSTMCell(0, 3)
+        >>> leaf = (weft.zeros(3), weft.zeros(3))
+        >>> hidden, memory = cell(None, (leaf, leaf))
+        >>> hidden.shape
+        torch.Size([3])
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, child_sum: bool = False) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.child_sum = child_sum
+        gates = 4 if child_sum else 5
+        self.input_gates = Linear(input_size, gates * hidden_size) if input_size else None
+        if child_sum:
+            self.state_gates = Linear(hidden_size, 3 * hidden_size)
+            self.forget_gate = Linear(hidden_size, hidden_size)
+        else:
+            self.state_gates = Linear(2 * hidden_size, 5 * hidden_size)
+        bound = 1 / math.sqrt(hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, input: Tensor | None, children: Sequence[State]) -> State:
+        """Return the node's hidden state and memory."""
+        own = None if self.input_gates is None else self.input_gates(input)
+        return self._child_sum(own, children) if self.child_sum else self._binary(own, children)
+
+    def _binary(self, own: Tensor | None, children: Sequence[State]) -> State:
+        (left, left_memory), (right, right_memory) = children
+        gates = self.state_gates(ops.cat([left, right], -1))
+        if own is not None:
+            gates = gates + own
+        size = self.hidden_size
+        i, forget_left, forget_right, o = gates[..., : 4 * size].sigmoid().split(size, -1)
+        memory = (
+            i * gates[..., 4 * size :].tanh()
+            + forget_left * left_memory
+            + forget_right * right_memory
+        )
+        return o * memory.tanh(), memory
+
+    def _child_sum(self, own: Tensor | None, children: Sequence[State]) -> State:
+        size = self.hidden_size
+        hidden = children[0][0]
+        for child, _ in children[1:]:
+            hidden = hidden + child
+        gates = self.state_gates(hidden)
+        if own is not None:
+            gates = gates + own[..., : 3 * size]
+        i, o = gates[..., : 2 * size].sigmoid().split(size, -1)
+        memory = i * gates[..., 2 * size :].tanh()
+        for child, child_memory in children:
+            forget = self.forget_gate(child)
+            if own is not None:
+                forget = forget + own[..., 3 * size :]
+            memory = memory + forget.sigmoid() * child_memory
+        return o * memory.tanh(), memory
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        kind = ", child_sum=True" if self.child_sum else ""
+        return f"{self.input_size}, {self.hidden_size}{kind}"

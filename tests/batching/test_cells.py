@@ -1,0 +1,142 @@
+"""Cells: one op a call, replayed, batched, and never stale."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import weft
+from weft import nn
+
+
+@weft.cell
+def gate(x: weft.Tensor, y: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+    return x.sigmoid() * y.tanh(), x + y
+
+
+def test_a_function_is_one_op_a_call() -> None:
+    xs = [weft.randn(3) for _ in range(4)]
+    with weft.lazy():
+        results = [gate(x, x * 2) for x in xs]
+    results[0][0].tolist()
+    plain = [(x.sigmoid() * (x * 2).tanh(), x * 3) for x in xs]
+    weft.lazy()
+    for (a, b), (c, d) in zip(results, plain, strict=True):
+        assert weft.allclose(a, c)
+        assert weft.allclose(b, d)
+
+
+def test_cells_of_many_examples_run_together() -> None:
+    w = weft.randn(3, requires_grad=True)
+    xs = [weft.randn(3) for _ in range(5)]
+    with weft.lazy():
+        loss = weft.stack([gate(x * w, x)[0].sum() for x in xs]).sum()
+    loss.backward()
+    found = w.grad.clone()
+    assert ("gate", 5) in [(b.op, b.rows) for b in weft.explain().plans[0].batches]
+    w.grad = None
+    weft.stack([((x * w).sigmoid() * x.tanh()).sum() for x in xs]).sum().backward()
+    assert weft.allclose(found, w.grad, atol=1e-6)
+
+
+def test_each_kind_of_call_has_a_program() -> None:
+    @weft.cell
+    def scale(x: weft.Tensor, factor: float) -> weft.Tensor:
+        return x * factor
+
+    assert scale(weft.ones(2), 2.0).tolist() == [2.0, 2.0]
+    assert scale(weft.ones(2), 3.0).tolist() == [3.0, 3.0]
+    assert scale(weft.ones(3), 3.0).tolist() == [3.0, 3.0, 3.0]
+    assert len(scale.programs) == 2
+
+
+def test_numbers_of_rows_differ() -> None:
+    @weft.cell
+    def scale(x: weft.Tensor, factor: float) -> weft.Tensor:
+        return x * factor
+
+    with weft.lazy():
+        results = [scale(weft.ones(2) * i, i / 2) for i in range(4)]
+    total = weft.stack(results).tolist()
+    assert total == [[0.0, 0.0], [0.5, 0.5], [2.0, 2.0], [4.5, 4.5]]
+
+
+def test_a_body_that_reads_a_value_runs_as_it_is() -> None:
+    @weft.cell
+    def choose(x: weft.Tensor) -> weft.Tensor:
+        return x * 2 if x.sum() > 0 else x - 1
+
+    assert choose(weft.ones(2)).tolist() == [2.0, 2.0]
+    assert choose(-weft.ones(2)).tolist() == [-2.0, -2.0]
+    assert "reads a value" in choose.note
+
+
+def test_random_bodies_run_as_they_are() -> None:
+    @weft.cell
+    def noisy(x: weft.Tensor) -> weft.Tensor:
+        return x + weft.rand(2)
+
+    assert noisy(weft.ones(2)).tolist() != noisy(weft.ones(2)).tolist()
+
+
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_recurrent_cells_equal_their_bodies(kind: type[nn.Module]) -> None:
+    module = kind(4, 3)
+    body = kind.forward.__wrapped__
+    x = weft.randn(2, 4)
+    found, expected = module(x), body(module, x)
+    for a, b in zip(weft.pytree.tree_leaves(found), weft.pytree.tree_leaves(expected), strict=True):
+        assert weft.equal(a, b)
+
+
+def test_what_changes_in_the_module_is_seen() -> None:
+    @weft.cell
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(weft.ones(2))
+            self.factor = 2.0
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            y = x * self.weight * self.factor
+            return y if self.training else -y
+
+    module = Scaled()
+    x = weft.ones(2)
+    assert module(x).tolist() == [2.0, 2.0]
+    module.factor = 3.0
+    assert module(x).tolist() == [3.0, 3.0]
+    module.eval()
+    assert module(x).tolist() == [-3.0, -3.0]
+    with weft.no_grad():
+        module.weight.mul_(2)
+    assert module(x).tolist() == [-6.0, -6.0]
+    module.weight = nn.Parameter(weft.zeros(2))
+    assert module(x).tolist() == [0.0, 0.0]
+    module.weight.data = weft.ones(2)
+    assert module(x=x).tolist() == [-3.0, -3.0]
+    assert copy.deepcopy(module)(x).tolist() == [-3.0, -3.0]
+    assert pickle.loads(pickle.dumps(nn.LSTMCell(2, 2)))(weft.ones(2))[0].shape == (2,)
+
+
+@pytest.mark.parametrize("child_sum", [False, True])
+def test_tree_cells_learn_the_same_lazily(child_sum: bool) -> None:
+    weft.manual_seed(0)
+    module = nn.TreeLSTMCell(3, 4, child_sum=child_sum)
+    inputs = [weft.randn(3) for _ in range(7)]
+
+    def state(i: int) -> tuple[weft.Tensor, weft.Tensor]:
+        if i >= 3:
+            return inputs[i].sum() * weft.ones(4), weft.ones(4)
+        return module(inputs[i], (state(2 * i + 1), state(2 * i + 2)))
+
+    state(0)[0].sum().backward()
+    expected = [p.grad.clone() for p in module.parameters()]
+    module.zero_grad()
+    with weft.lazy():
+        loss = state(0)[0].sum()
+    loss.backward()
+    for p, gradient in zip(module.parameters(), expected, strict=True):
+        assert weft.allclose(p.grad, gradient, atol=1e-6)
