@@ -1,4 +1,7 @@
-"""Run the benchmarks: `python -m benchmarks [names] [--quick] [--json file]`."""
+"""Run the benchmarks: `python -m benchmarks [names] [--quick] [--json file]`.
+
+"models" names all models; followed by names, only these of them.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from typing import Any
 
 from benchmarks import large, report, small, whole
 from benchmarks.measure import OtherWork, Row, Settings, say, set_threads, use_cpu_time
+from benchmarks.models.cases import build_cases as build_models
 
 RESULTS = Path(__file__).resolve().parent / "results"
+MODELS = "models"
 ACCURATE = ("tanh", "exp", "sigmoid", "gelu")
 
 
@@ -92,12 +97,22 @@ def parse_arguments(names: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="print the names of the cases and end")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(names or arguments.names)
+    unknown = set(arguments.names) - {MODELS, *(names or arguments.names)}
     if unknown:
         parser.error(
             f"unknown cases: {', '.join(sorted(unknown))}; known: {', '.join(names or [])}"
         )
     return arguments
+
+
+def choose_cases(names: list[str], cases: list[str], models: list[str]) -> list[str]:
+    """Return the cases to run: all if none is named, all models if only "models" is."""
+    if not names:
+        return cases
+    if MODELS not in names:
+        return names
+    others = [name for name in names if name != MODELS]
+    return others if set(others) & set(models) else others + models
 
 
 def main() -> int:
@@ -108,7 +123,8 @@ def main() -> int:
         arguments.threads = 1
     threads = (arguments.threads,) if arguments.threads else (1, 2)
     settings = Settings(arguments.quick, threads)
-    cases = build_cases(weft, torch, settings)
+    models = build_models(weft, torch, settings, guarded)
+    cases = build_cases(weft, torch, settings) | models
     parse_arguments(list(cases))
     if arguments.list:
         print("\n".join(cases))
@@ -116,7 +132,7 @@ def main() -> int:
     machine = report.describe_machine(weft, torch)
     machine["clock"] = "processor time" if arguments.cpu_time else "time"
     print(report.machine_text(machine, threads), flush=True)
-    chosen = arguments.names or list(cases)
+    chosen = choose_cases(arguments.names, list(cases), list(models))
     begin, other_work = time.perf_counter(), OtherWork()
     rows: list[Row] = []
     for i, name in enumerate(chosen):

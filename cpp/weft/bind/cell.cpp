@@ -82,11 +82,28 @@ struct PyCell {
   PyObject* body;
   PyObject* name;
   PyObject* parameters;  // a list of tensors that the body reads
+  PyObject* renew;       // of a module's cell: gives the list if the module has changed, else None
+  uint64_t epoch;        // of the modules, when that was last asked
+  bool as_it_is;         // the body runs as it is, because there are hooks inside
   std::list<Signature>* signatures;
   std::string* note;  // why a body runs as it is
 };
 PyTypeObject* cell_type = nullptr;
 constexpr size_t most_signatures = 64;
+uint64_t module_epoch = 0;  // how often an attribute of any module was set
+
+// What a cell has seen of its module may be old: then it starts anew.
+void look_at_modules(PyCell& cell) {
+  cell.epoch = module_epoch;
+  if (cell.renew == Py_None) return;
+  Object found = Object::check(PyObject_CallNoArgs(cell.renew));
+  if (found.get() == Py_None) return;
+  cell.as_it_is = found.get() == Py_False;
+  if (cell.as_it_is) return;
+  if (!PyList_Check(found.get())) raise(PyExc_TypeError, "a cell's parameters must be a list");
+  Py_SETREF(cell.parameters, found.release());
+  cell.signatures->clear();
+}
 
 bool fits(const Signature& signature, const Arguments& arguments) {
   if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
@@ -190,6 +207,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     return call_body(cell, args, flags, keywords);
   }
   return guarded([&]() -> PyObject* {
+    if (cell.epoch != module_epoch) look_at_modules(cell);
+    if (cell.as_it_is) return call_body(cell, args, flags, keywords);
     Arguments arguments;
     for (size_t i = 0; i < count; ++i) {
       if (!flatten(args[i], arguments)) return call_body(cell, args, flags, keywords);
@@ -223,8 +242,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
-    PyObject *body, *name, *parameters;
-    if (!PyArg_ParseTuple(args, "OUO!", &body, &name, &PyList_Type, &parameters))
+    PyObject *body, *name, *parameters, *renew = Py_None;
+    if (!PyArg_ParseTuple(args, "OUO!|O", &body, &name, &PyList_Type, &parameters, &renew))
       throw PythonError{};
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parameters); ++i) {
       if (!is_tensor(PyList_GET_ITEM(parameters, i)))
@@ -236,6 +255,9 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     cell.body = Py_NewRef(body);
     cell.name = Py_NewRef(name);
     cell.parameters = Py_NewRef(parameters);
+    cell.renew = Py_NewRef(renew);
+    cell.epoch = UINT64_MAX;
+    cell.as_it_is = false;
     cell.signatures = new std::list<Signature>();
     cell.note = new std::string();
     return self.release();
@@ -247,12 +269,14 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(cell.body);
   Py_VISIT(cell.parameters);
+  Py_VISIT(cell.renew);
   return 0;
 }
 int clear(PyObject* object) {
   auto& cell = *reinterpret_cast<PyCell*>(object);
   Py_CLEAR(cell.body);
   Py_CLEAR(cell.parameters);
+  Py_CLEAR(cell.renew);
   return 0;
 }
 void dealloc(PyObject* object) {
@@ -283,7 +307,45 @@ PyObject* get_programs(PyObject* object, void*) {
   });
 }
 
+PyObject* bump_epoch(PyObject*, PyObject*) {
+  ++module_epoch;
+  Py_RETURN_NONE;
+}
+PyMethodDef module_methods[] = {
+    {"bump_epoch", bump_epoch, METH_NOARGS, "Say that an attribute of a module was set."},
+    {},
+};
+
+// A module makes its cell again; a function's cell is found by its name.
+PyObject* reduce(PyObject* object, PyObject*) {
+  auto& cell = *reinterpret_cast<PyCell*>(object);
+  if (cell.renew != Py_None) return Py_BuildValue("(O())", Py_TYPE(Py_None));
+  return PyObject_GetAttrString(cell.body, "__qualname__");
+}
+PyObject* deep_copy(PyObject* object, PyObject*) {
+  return Py_NewRef(reinterpret_cast<PyCell*>(object)->renew == Py_None ? object : Py_None);
+}
+PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, "For pickle."},
+    {"__deepcopy__", deep_copy, METH_O, "For copy."},
+    {},
+};
+PyObject* get_of_body(PyObject* object, void* name) {
+  PyObject* body = reinterpret_cast<PyCell*>(object)->body;
+  return PyObject_GetAttrString(body, static_cast<const char*>(name));
+}
+PyObject* get_body(PyObject* object, void*) {
+  return Py_NewRef(reinterpret_cast<PyCell*>(object)->body);
+}
+char name_text[] = "__name__", qualname_text[] = "__qualname__", module_text[] = "__module__",
+     doc_text[] = "__doc__";
+
 PyGetSetDef properties[] = {
+    {"__name__", get_of_body, nullptr, nullptr, name_text},
+    {"__qualname__", get_of_body, nullptr, nullptr, qualname_text},
+    {"__module__", get_of_body, nullptr, nullptr, module_text},
+    {"__doc__", get_of_body, nullptr, nullptr, doc_text},
+    {"__wrapped__", get_body, nullptr, "The body.", nullptr},
     {"note", get_note, nullptr, "Why the body runs as it is; empty if it does not.", nullptr},
     {"programs", get_programs, nullptr, "The Programs made so far, as text.", nullptr},
     {},
@@ -297,21 +359,23 @@ PyMemberDef members[] = {
 
 void define_cells(PyObject* module) {
   PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("Cell(body, name, parameters): calls the body as one op.")},
       {Py_tp_new, reinterpret_cast<void*>(make_cell)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
       {Py_tp_clear, reinterpret_cast<void*>(clear)},
       {Py_tp_getset, properties},
+      {Py_tp_methods, methods},
       {Py_tp_members, members},
       {0, nullptr},
   };
   PyType_Spec spec{"weft._core.Cell", sizeof(PyCell), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
   cell_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
-  if (PyModule_AddObjectRef(module, "Cell", reinterpret_cast<PyObject*>(cell_type)) < 0)
+  if (PyModule_AddObjectRef(module, "Cell", reinterpret_cast<PyObject*>(cell_type)) < 0 ||
+      PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
+  }
 }
 
 }  // namespace weft::bind

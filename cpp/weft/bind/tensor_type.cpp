@@ -14,7 +14,7 @@ namespace {
 
 PyTensor* free_tensors = nullptr;  // linked through `dict`
 int free_count = 0;
-constexpr int free_limit = 256;
+constexpr int free_limit = 1 << 15;  // a batch of examples in plain Python has that many
 
 PyTensor* allocate() {
   PyTensor* self = free_tensors;

@@ -51,7 +51,8 @@ int64_t Pending::dropped() { return dropped_count; }
 void run_readers(const tensor::Storage& storage) {
   if (tape().alive == 0) return;
   Values readers;
-  for (Pending* at : tape().pending) {
+  for (const Tape::Entry& entry : tape().entries) {
+    Pending* at = entry.pending;
     if (!at) continue;
     for (const Value& input : at->inputs) {
       if (!input || input.array().storage.get() != &storage) continue;

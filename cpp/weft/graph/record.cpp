@@ -395,9 +395,51 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
   return output;
 }
 
+// The same for later: element-wise ops over float tensors of one shape, and numbers. Empty: not
+// such a case.
+Value record_small_pending(const Op& op, std::span<const Value> inputs) {
+  if (!can_wait(op) || modes.inference || op.shape.masks != 0 || op.shape.function ||
+      op.shape.result >= Result::boolean || inputs.size() > 3) {
+    return {};
+  }
+  const ValueData* like = inputs[0].get();
+  if (like->is_number && inputs.size() > 1) like = inputs[1].get();
+  const Array& shape = like->array;
+  if (shape.dtype > DType::f64 || like->is_number || !op.blocks[shape.dtype == DType::f64] ||
+      !shape.is_contiguous()) {
+    return {};
+  }
+  bool needs = false;
+  for (const Value& value : inputs) {
+    const ValueData& input = *value.get();
+    needs = needs || input.requires_grad;
+    if (input.is_number) continue;
+    if (input.array.dtype != shape.dtype || input.array.sizes != shape.sizes ||
+        (input.array.storage && input.array.storage->is_foreign())) {
+      return {};
+    }
+  }
+  base::Ref<Pending> pending(new Pending(op, {}, Values(inputs.begin(), inputs.end())));
+  pending->compute = shape.dtype;
+  Value output(base::Ref<ValueData>(new ValueData(nullptr, shape)));
+  pending->outputs.push_back(output.get());
+  output->pending = std::move(pending);
+  if (modes.grad && needs && op.differentiable()) {
+    output->requires_grad = true;
+  } else {
+    mark_cut(inputs, std::span(&output, 1), needs,
+             modes.grad ? Cut::not_differentiable : Cut::no_grad);
+  }
+  return output;
+}
+
 }  // namespace
 
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
+  if (modes.lazy) [[unlikely]] {
+    if (Value small = record_small_pending(op, inputs)) return small;
+    return std::move(record(op, inputs)[0]);
+  }
   if (Value small = record_small(op, inputs)) return small;
   return std::move(record(op, inputs)[0]);
 }

@@ -86,11 +86,11 @@ bool is_parameter(const Value& value) {
 bool is_weight(const Op& op, size_t i) { return i < 32 && (op.batch.weights >> i & 1); }
 
 int32_t first_of(const Value& value) {
-  return value && value->pending ? the_tape.firsts[value->pending->number] : -1;
+  return value && value->pending ? the_tape.entries[value->pending->number].first : -1;
 }
 
 bool is_shared(const Value& value) {
-  return is_parameter(value) || (value->pending && the_tape.shared[first_of(value)]);
+  return is_parameter(value) || (value->pending && the_tape.entries[first_of(value)].shared);
 }
 
 // Equal for inputs that are one and the same.
@@ -180,17 +180,14 @@ int32_t first_like(const Pending& pending) {
   size_t hash = reinterpret_cast<size_t>(pending.op) + pending.grad;
   for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
   return same_numbers.find_or_add(hash, number, [&](int32_t other) {
-    return the_tape.pending[other] && computes_the_same(*the_tape.pending[other], pending);
+    const Pending* earlier = the_tape.entries[other].pending;
+    return earlier && computes_the_same(*earlier, pending);
   });
 }
 
 void start_anew() {
-  the_tape.pending.clear();
-  the_tape.types.clear();
-  the_tape.firsts.clear();
-  the_tape.starts.assign(1, 0);
+  the_tape.entries.clear();
   the_tape.needs.clear();
-  the_tape.shared.clear();
   same_numbers.clear();
   ++generation;
   constexpr size_t most_types = 4096;
@@ -207,24 +204,22 @@ int32_t type_count() { return static_cast<int32_t>(known_types.size()); }
 
 void add_to_tape(Pending& pending) {
   pending.number = static_cast<uint32_t>(the_tape.size());
-  the_tape.pending.push_back(&pending);
-  const int32_t first = first_like(pending);
-  const bool is_first = first == static_cast<int32_t>(pending.number);
-  the_tape.firsts.push_back(first);
-  the_tape.types.push_back(is_first ? type_of(pending) : the_tape.types[first]);
+  const auto number = static_cast<int32_t>(pending.number);
   bool shared = !pending.inputs.empty();
   for (const Value& input : pending.inputs) {
     if (input && input->pending)
       the_tape.needs.push_back(static_cast<int32_t>(input->pending->number));
     shared = shared && (!input || input->is_number || is_shared(input));
   }
-  the_tape.shared.push_back(shared);
-  the_tape.starts.push_back(static_cast<int32_t>(the_tape.needs.size()));
+  const int32_t first = first_like(pending);
+  const int32_t type = first == number ? type_of(pending) : the_tape.entries[first].type;
+  const auto needs_end = static_cast<uint32_t>(the_tape.needs.size());
+  the_tape.entries.push_back({&pending, type, first, needs_end, shared});
   ++the_tape.alive;
 }
 
 void take_from_tape(const Pending& pending) {
-  the_tape.pending[pending.number] = nullptr;
+  the_tape.entries[pending.number].pending = nullptr;
   if (--the_tape.alive == 0) start_anew();
 }
 

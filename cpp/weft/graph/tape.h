@@ -11,17 +11,21 @@
 namespace weft::graph {
 
 struct Tape {
-  std::vector<Pending*> pending;  // in order of creation; null once it ran or is gone
-  std::vector<int32_t> types;     // those of one type can run together
-  std::vector<int32_t> firsts;    // the first that computes the same: mostly itself
-  std::vector<int32_t> starts = {0};
-  std::vector<int32_t> needs;  // i reads results of needs[starts[i]] .. needs[starts[i + 1]]
-  std::vector<bool> shared;    // computed from parameters alone
+  struct Entry {
+    Pending* pending;    // null once it is gone
+    int32_t type;        // those of one type can run together
+    int32_t first;       // the first that computes the same: mostly itself
+    uint32_t needs_end;  // where its part of `needs` ends; it begins where the last one's ends
+    bool shared;         // computed from parameters alone
+  };
+  std::vector<Entry> entries;  // in order of creation
+  std::vector<int32_t> needs;  // the entries whose results each one reads
   int64_t alive = 0;
 
-  size_t size() const { return pending.size(); }
+  size_t size() const { return entries.size(); }
   std::span<const int32_t> needs_of(int32_t i) const {
-    return std::span(needs).subspan(starts[i], starts[i + 1] - starts[i]);
+    const size_t begin = i == 0 ? 0 : entries[i - 1].needs_end;
+    return std::span(needs).subspan(begin, entries[i].needs_end - begin);
   }
 };
 

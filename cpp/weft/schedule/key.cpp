@@ -20,7 +20,7 @@ std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Valu
   }
   while (next < found.size()) {
     for (int32_t need : tape.needs_of(found[next++])) {
-      if (tape.pending[need] && !tape.pending[need]->ran) visit(need);
+      if (tape.entries[need].pending && !tape.entries[need].pending->ran) visit(need);
     }
   }
   if (8 * found.size() < tape.size()) {
@@ -45,20 +45,21 @@ Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
   Items& items = work.items;
   items.starts.push_back(0);
   for (int32_t number : numbers) {
-    int32_t& item = item_of[tape.firsts[number]];
+    const graph::Tape::Entry& entry = tape.entries[number];
+    int32_t& item = item_of[entry.first];
     if (item >= 0) {
-      work.twins.push_back(tape.pending[number]);
+      work.twins.push_back(entry.pending);
       work.twin_of.push_back(item);
       continue;
     }
     item = items.count();
-    work.first.push_back(tape.pending[number]);
+    work.first.push_back(entry.pending);
     for (int32_t need : tape.needs_of(number)) {
-      const int32_t needed_item = item_of[tape.firsts[need]];
+      const int32_t needed_item = item_of[tape.entries[need].first];
       if (needed_item >= 0) items.needs.push_back(needed_item);
     }
     items.starts.push_back(static_cast<int32_t>(items.needs.size()));
-    int32_t& type = type_of[tape.types[number]];
+    int32_t& type = type_of[entry.type];
     if (type < 0) type = types++;
     items.types.push_back(type);
   }

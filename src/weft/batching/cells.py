@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from weft import _core
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
 
-class Epoch:
-    """Counts how often an attribute of any module was set: what a cell has seen may be old then."""
+class Watch:
+    """Tells whether an attribute of a module, or of one inside it, was set since the last look."""
 
-    value = 0
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.versions: list[tuple[int, int]] = []
 
+    def __call__(self) -> list[_core.Tensor] | bool | None:
+        """Return the module's parameters and buffers if so, None if nothing has changed.
 
-class Replay:
-    """What one module's cell has recorded, for as long as no attribute of the module changes."""
-
-    def __init__(self, module: Any, body: Callable[..., Any]) -> None:
-        self.modules = list(module.modules())
-        self.epoch = Epoch.value
-        self.versions = self._versions()
-        parameters = [*module.parameters(), *module.buffers()]
-        hooked = any(part._hooks is not None for part in self.modules[1:])
-        bound = body.__get__(module)
-        self.call = bound if hooked else _core.Cell(bound, type(module).__name__, parameters)
-
-    def _versions(self) -> list[int]:
-        return [module.__dict__.get("_version", 0) for module in self.modules]
-
-    def is_current(self) -> bool:
-        """Tell whether no attribute of the module was set since."""
-        if self.epoch == Epoch.value:
-            return True
-        self.epoch = Epoch.value
-        return self.versions == self._versions()
-
-    def __deepcopy__(self, memo: Any) -> None:
-        return None
-
-    def __reduce__(self) -> Any:
-        return (type(None), ())
+        False means that a module inside has hooks, which a replay would not call.
+        """
+        parts = list(self.module.modules())
+        versions = [(id(part), part.__dict__.get("_version", 0)) for part in parts]
+        if versions == self.versions:
+            return None
+        self.versions = versions
+        if any(part._hooks is not None for part in parts if part is not self.module):
+            return False
+        return [*self.module.parameters(), *self.module.buffers()]
 
 
 def cell(target: Target) -> Target:
@@ -69,25 +55,30 @@ def cell(target: Target) -> Target:
     """
     kind: Any = target
     if not isinstance(target, type):
-        kind = _core.Cell(target, getattr(target, "__name__", "cell"), [])
-    else:
-        kind.forward = _cell_of(kind.forward)
-    return kind
+        return cast("Target", _core.Cell(kind, getattr(target, "__name__", "cell"), []))
+    _make_cell_class(kind)
+    return target
 
 
-def _cell_of(body: Callable[..., Any]) -> Callable[..., Any]:
-    names = list(inspect.signature(body).parameters)[1:]
+def _make_cell_class(kind: Any) -> None:
+    body, call = kind.forward, kind.__call__
 
     @wraps(body)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            given = dict(zip(names, args, strict=False)) | kwargs
-            args = tuple(given[name] for name in names if name in given)
-            if names[: len(args)] != list(given):
-                return body(self, **given)
-        replay = self.__dict__.get("_replay")
-        if replay is None or not replay.is_current():
-            replay = self.__dict__["_replay"] = Replay(self, body)
-        return replay.call(*args)
+        made = self.__dict__.get("_cell")
+        if made is None:
+            made = _core.Cell(body.__get__(self), type(self).__name__, [], Watch(self))
+            self.__dict__["_cell"] = made
+            # A class made from this one may have another forward, which calls this one.
+            self.__dict__["_calls_cell"] = type(self).forward is forward
+        return made(*args, **kwargs)
 
-    return forward
+    @wraps(call)
+    def call_cell(self: Any, *args: Any, **kwargs: Any) -> Any:
+        state = self.__dict__
+        if self._hooks is None and state.get("_calls_cell") and state["_cell"] is not None:
+            return state["_cell"](*args, **kwargs)
+        return call(self, *args, **kwargs)
+
+    kind.forward = forward
+    kind.__call__ = call_cell

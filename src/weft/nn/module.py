@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self, cast
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
-from weft.batching.cells import Epoch
 from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
 
@@ -108,7 +107,7 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         state["_version"] = state.get("_version", 0) + 1
-        Epoch.value += 1
+        _core.bump_epoch()
         if isinstance(value, Parameter):
             self._claim(name, "_parameter_names", "parameters")
             state[name] = value
@@ -615,7 +614,7 @@ class Module:
     def _own_hooks(self) -> Hooks:
         if self._hooks is None:
             self.__dict__["_hooks"] = Hooks()
-            Epoch.value += 1
+            _core.bump_epoch()
             self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
         return cast("Hooks", self._hooks)
 
