@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "weft/kernels/normalize.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 
 namespace weft::ops {
@@ -75,6 +76,7 @@ OP(softmax) {
   .gradient = [](Gradient& g) -> Values {
     return {softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
+  .batch = rows_along,
 };
 
 OP(log_softmax) {
@@ -85,6 +87,7 @@ OP(log_softmax) {
   .gradient = [](Gradient& g) -> Values {
     return {log_softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
+  .batch = rows_along,
 };
 
 OP(softmax_backward) {
@@ -98,6 +101,7 @@ OP(softmax_backward) {
     return {softmax_backward(v, output, g.integer("dim")),
             v * (grad - sum(grad * output, dim, true)) - grad * sum(v * output, dim, true)};
   },
+  .batch = rows_along,
 };
 
 OP(log_softmax_backward) {
@@ -111,6 +115,7 @@ OP(log_softmax_backward) {
     const Dims dim = {g.integer("dim")};
     return {v - sum(weighted, dim, true), -weighted * sum(grad, dim, true)};
   },
+  .batch = rows_along,
 };
 
 // --- normalisation ----------------------------------------------------------------------------------
@@ -165,6 +170,15 @@ OP(layer_norm) {
     return {scale * (u - mean(u, dims, true) - normal * mean(u * normal, dims, true)),
             g.needs(1) ? grad * normal : Value(), g.needs(2) ? grad : Value()};
   },
+  .batch = with_weights({1, 2}, [](const Batched& b) -> Values {
+    const bool shared = !b.is_stacked(1) && !b.is_stacked(2);
+    const auto given = [&](size_t i) { return shared && b.was_given(i) ? b.in(i) : Value(); };
+    Value result = layer_norm(b.with_rows(0), b.integers("normalized_shape"), given(1), given(2),
+                              b.real("eps"));
+    if (!shared && b.was_given(1)) result = result * b.with_rows(1, b.rank(0));
+    if (!shared && b.was_given(2)) result = result + b.with_rows(2, b.rank(0));
+    return {result};
+  }),
   .shown_as = "NativeLayerNormBackward0",
 };
 
@@ -202,6 +216,15 @@ OP(layer_norm_backward) {
     });
   }),
   .gradient = no_gradient("layer_norm's rule uses plain ops where gradients of gradients are wanted"),
+  .batch = [](const Batched& b) -> Values {
+    const int64_t wanted = b.integer("wanted");
+    if (wanted != 1 || b.is_stacked(2)) return {};  // sums over rows of one example
+    const Value weight = b.was_given(2) ? b.in(2) : Value();
+    const Value result = layer_norm_backward(b.with_rows(0), b.with_rows(1), weight,
+                                             b.integer("size"), b.real("eps"), wanted)[0];
+    const Value none = zeros({b.rows(), 0}, result.dtype());
+    return {result, none, none};
+  },
 };
 
 }  // namespace weft::ops
