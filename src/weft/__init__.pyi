@@ -66,7 +66,6 @@ from weft.functional.linear_algebra import cdist as cdist
 from weft.batching.cells import cell as cell
 from weft.functional.activations import celu as celu
 from weft.functional.activations import celu as celu_
-from weft.functional.joining import chunk as chunk
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
 from weft.functional.convolution import conv1d as conv1d
@@ -1134,6 +1133,9 @@ def ceil(input: Tensor) -> Tensor:
     """Rounds each element up."""
 def ceil_(input: Tensor) -> Tensor:
     """Write the result of ceil over input and return it."""
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
+    """
 def clamp(
     input: Tensor,
     min: Tensor | _Number | None = None,

@@ -1529,6 +1529,8 @@ class _Operations:
     @staticmethod
     def ceil_(input: Tensor) -> Tensor: ...
     @staticmethod
+    def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]: ...
+    @staticmethod
     def clamp(
         input: Tensor,
         min: Tensor | _Number | None = None,

@@ -41,17 +41,21 @@ void bind(ValueData* target, const tensor::Array& array, const ValueData& result
 class Runner {
  public:
   Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
-    kept_.reserve(work_.first.size() + work_.twins.size());
-    for (Pending* pending : work_.first) kept_.emplace_back(pending);
     for (size_t i = 0; i < work_.twins.size(); ++i) {
-      kept_.emplace_back(work_.twins[i]);
-      twins_[work_.first[work_.twin_of[i]]].push_back(work_.twins[i]);
+      twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
     }
   }
 
   void run(const schedule::Batch& batch) {
+    // Later ones are kept by the values that wait for them; these until their rows are bound.
+    std::vector<base::Ref<Pending>> kept;
     std::vector<Pending*> rows;
-    for (int32_t item : batch) rows.push_back(work_.first[item]);
+    kept.reserve(batch.size());
+    rows.reserve(batch.size());
+    for (int32_t item : batch) {
+      rows.push_back(work_.first[item]);
+      kept.emplace_back(work_.first[item]);
+    }
     RanBatch ran{rows[0]->op, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
                  {}};
     if (rows.size() == 1 || !run_together(rows, ran)) {
@@ -114,7 +118,7 @@ class Runner {
     bind(pending.outputs[output], array, result, row);
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (Pending* twin : found->second) bind(twin->outputs[output], array, result, row);
+      for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
     }
   }
 
@@ -122,14 +126,13 @@ class Runner {
     pending.ran = true;
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (Pending* twin : found->second) twin->ran = true;
+      for (const auto& twin : found->second) twin->ran = true;
     }
   }
 
   schedule::Work& work_;
   RanPlan& plan_;
-  std::vector<base::Ref<Pending>> kept_;  // until the plan is done
-  std::unordered_map<Pending*, std::vector<Pending*>> twins_;
+  std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
 };
 
 }  // namespace

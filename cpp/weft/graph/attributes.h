@@ -43,7 +43,7 @@ class Attributes {
   }
 
  private:
-  struct List : base::RefCounted<List> {
+  struct List : base::RefCounted<List>, base::Pooled<List> {
     explicit List(std::vector<Attribute> given) : items(std::move(given)) {}
     static void destroy(List* list) noexcept { delete list; }
     std::vector<Attribute> items;

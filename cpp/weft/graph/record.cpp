@@ -273,7 +273,7 @@ void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
   }
   if (call.op.is_view()) {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i]->view.reset(new ViewOf{call[0], &call.op, call.attributes});
+      outputs[i]->view.reset(new ViewOf{{}, call[0], &call.op, call.attributes});
       outputs[i]->view_output = static_cast<uint32_t>(i);
     }
   }

@@ -27,21 +27,20 @@ class Numbers {
   int32_t find_or_add(size_t hash, int32_t fresh, const IsIt& is_it) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     const size_t mask = slots_.size() - 1;
-    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    for (size_t i = static_cast<uint32_t>(hash) & mask;; i = (i + 1) & mask) {
       Slot& slot = slots_[i];
       if (slot.number < 0) {
-        slot = {hash, fresh};
+        slot = {static_cast<uint32_t>(hash), fresh};
         ++count_;
         return fresh;
       }
-      if (slot.hash != hash) continue;
-      if (is_it(slot.number)) return slot.number;
+      if (slot.hash == static_cast<uint32_t>(hash) && is_it(slot.number)) return slot.number;
     }
   }
 
  private:
   struct Slot {
-    size_t hash = 0;
+    uint32_t hash = 0;
     int32_t number = -1;
   };
   void grow() {

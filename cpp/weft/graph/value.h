@@ -83,7 +83,7 @@ class Value {
 };
 
 // Which view of which Value this is: enough to make it again from another parent.
-struct ViewOf {
+struct ViewOf : base::Pooled<ViewOf> {
   Value parent;
   const Op* op;
   Attributes attributes;

@@ -537,6 +537,23 @@ OP(split_with_sizes) {
   .batch = rows_along,
 };
 
+OP(chunk) {
+  .signature = "chunk(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]",
+  .doc = "Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.",
+  .shape = of_parts(),
+  .run = composite([](const Call& call) -> Values {
+    const Array& input = call.in(0);
+    call.require(input.rank() > 0, ErrorKind::shape, "a 0-d tensor cannot be cut into chunks");
+    const int64_t dim = call.dim("dim", input.rank()), size = input.sizes[dim];
+    const int64_t chunks = call.integer("chunks");
+    call.require(chunks > 0 && chunks <= most_outputs, ErrorKind::value,
+                 "chunks must be positive, and not absurd, got ", chunks);
+    if (size == 0) return split_with_sizes(call[0], Dims(chunks, 0), dim);
+    return split(call[0], size / chunks + (size % chunks != 0), dim);
+  }),
+  .gradient = of_parts(),
+};
+
 // --- copies with another layout ------------------------------------------------------------------
 
 OP(flip) {

@@ -7,7 +7,8 @@ namespace {
 
 // The numbers on the tape of all that the values need, ascending.
 std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Value> values) {
-  std::vector<bool> marked(tape.size());
+  static std::vector<bool> marked;  // kept from plan to plan, as memory to work in
+  marked.assign(tape.size(), false);
   std::vector<int32_t> found;
   size_t next = 0;
   auto visit = [&](int32_t number) {
@@ -39,7 +40,8 @@ std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Valu
 Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
   Work work;
   const std::vector<int32_t> numbers = needed(tape, values);
-  std::vector<int32_t> item_of(tape.size(), -1);  // by the first that computes the same
+  static std::vector<int32_t> item_of;  // by the first that computes the same
+  item_of.assign(tape.size(), -1);
   std::vector<int32_t> type_of(static_cast<size_t>(graph::type_count()), -1);
   int32_t types = 0;
   Items& items = work.items;

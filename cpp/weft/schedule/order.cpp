@@ -13,7 +13,8 @@ constexpr int32_t most_counted_types = 64;
 std::vector<int32_t> levels_of(const Items& items, int32_t type_count) {
   const bool apart = type_count <= most_counted_types;
   const int32_t width = apart ? type_count : 1;
-  std::vector<int32_t> heights(static_cast<size_t>(items.count()) * width);
+  static std::vector<int32_t> heights;  // kept from plan to plan, as memory to work in
+  heights.assign(static_cast<size_t>(items.count()) * width, 0);
   std::vector<int32_t> levels(items.count());
   for (int32_t item = 0; item < items.count(); ++item) {
     int32_t* height = &heights[static_cast<size_t>(item) * width];

@@ -8,8 +8,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft.functional.checks import broadcast_shapes, wrap_dim
-from weft.functional.composite import composite
+from weft.functional.checks import broadcast_shapes
 from weft.functional.shaping import pad
 
 ops = _core.ops
@@ -160,21 +159,6 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     if isinstance(split_size_or_sections, int):
         return ops.split(input, split_size_or_sections, dim)
     return ops.split_with_sizes(input, list(split_size_or_sections), dim)
-
-
-@composite()
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut into at most `chunks` views of equal size; the last one may be smaller."""
-    if input.ndim == 0:
-        raise _core.ShapeError("chunk(): a 0-d tensor cannot be cut into chunks.")
-    size = input.shape[wrap_dim(dim, input.ndim)]
-    if not 0 < chunks <= size + 65_536:
-        raise _core.ArgumentError(
-            f"chunk(): chunks must be positive and not absurd; chunks is {chunks}, the size {size}."
-        )
-    if size == 0:
-        return ops.split_with_sizes(input, [0] * chunks, dim)
-    return ops.split(input, -(-size // chunks), dim)
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
