@@ -18,6 +18,7 @@ namespace weft::autograd {
 struct Arrived {
   base::Ref<graph::Node> node;
   graph::Values gradients;
+  graph::Values products;  // of a leaf: gradients that are products of rows, not multiplied yet
   uint32_t owned = 0;      // bit i: the memory of gradient i is ours to add into
   bool all_rows = true;    // of a node with rows: false while only some of them have a gradient
   std::vector<bool> rows;  // then: which
@@ -43,6 +44,7 @@ class Arrivals {
     std::pop_heap(queue_.begin(), queue_.end());
     const uint32_t slot = take_slot(queue_.back().second);
     queue_.pop_back();
+    if (!arrived_[slot]->products.empty()) multiply(*arrived_[slot]);
     visit(*arrived_[slot]);
     arrived_[slot]->gradients.clear();
     arrived_[slot]->node.reset();
@@ -56,6 +58,10 @@ class Arrivals {
       return send_rows(edge, std::span(&row, 1), ops::unsqueeze(gradient, 0), std::span(&from, 1));
     }
     Arrived& arrived = arrived_at(node).first;
+    if (gradient->pending) [[unlikely]] {
+      if (node->is_leaf()) return arrived.products.push_back(std::move(gradient));
+      gradient = product_of(std::span(&gradient, 1));
+    }
     arrived.all_rows = true;
     graph::Value& sum = arrived.gradients[output];
     if (!sum) {
@@ -97,6 +103,13 @@ class Arrivals {
   }
 
  private:
+  static void multiply(Arrived& arrived) {
+    graph::Value& sum = arrived.gradients[0];
+    graph::Value product = product_of(arrived.products);
+    sum = sum ? ops::add(sum, product) : std::move(product);
+    arrived.products.clear();
+  }
+
   bool is_recorded() const { return modes_.grad || modes_.tracer; }
 
   std::pair<Arrived&, bool> arrived_at(const base::Ref<graph::Node>& node) {

@@ -7,6 +7,7 @@
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 
 namespace weft::autograd {
 
@@ -63,6 +64,19 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
     add(target, operands, count);
   }
   sum.storage->version += 1;
+}
+
+Value product_of(std::span<const Value> pending) {
+  Values sides[2];
+  for (const Value& product : pending) {
+    product->pending->ran = true;
+    for (size_t i = 0; i < 2; ++i) {
+      const Value& rows = product->pending->inputs[i];
+      sides[i].push_back(rows.rank() == 2 ? rows : ops::reshape(rows, Dims{-1, rows.size(-1)}));
+    }
+  }
+  if (pending.size() == 1) return ops::outer_sum(sides[0][0], sides[1][0]);
+  return ops::outer_sum(ops::cat(sides[0], 0), ops::cat(sides[1], 0));
 }
 
 Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {

@@ -20,6 +20,9 @@ graph::Value add_rows(const graph::Value& sum, std::span<const int32_t> to,
 void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
                    const tensor::Array& panel, std::span<const int32_t> from);
 
+// The sum of outer products that were left for later, as one product of all their rows.
+graph::Value product_of(std::span<const graph::Value> pending);
+
 // Runs the gradient rule for some rows of the node; gradients of stacked inputs have those only.
 graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
                                std::span<const int32_t> rows);

@@ -15,12 +15,16 @@ size_t mix(size_t hash, size_t more) {
   return hash ^ (hash >> 32);
 }
 
-// A hash table of numbers that grows; what they stand for is the caller's to compare.
+// A hash table of numbers that grows; what they stand for is the caller's to compare. Numbers are
+// kept as their distance from `base_`, so that clearing is moving that: it costs nothing.
 class Numbers {
  public:
   void clear() {
-    count_ = 0;
-    std::fill(slots_.begin(), slots_.end(), Slot());
+    base_ += next_;
+    count_ = next_ = 0;
+    if (base_ < UINT32_MAX / 2) return;
+    slots_.clear();
+    base_ = 1;
   }
   // The number with this hash that `is_it`, or `fresh` after putting it in.
   template <class IsIt>
@@ -29,33 +33,37 @@ class Numbers {
     const size_t mask = slots_.size() - 1;
     for (size_t i = static_cast<uint32_t>(hash) & mask;; i = (i + 1) & mask) {
       Slot& slot = slots_[i];
-      if (slot.number < 0) {
-        slot = {static_cast<uint32_t>(hash), fresh};
+      if (slot.place < base_) {
+        slot = {static_cast<uint32_t>(hash), base_ + static_cast<uint32_t>(fresh)};
+        next_ = std::max(next_, static_cast<uint32_t>(fresh) + 1);
         ++count_;
         return fresh;
       }
-      if (slot.hash == static_cast<uint32_t>(hash) && is_it(slot.number)) return slot.number;
+      const auto number = static_cast<int32_t>(slot.place - base_);
+      if (slot.hash == static_cast<uint32_t>(hash) && is_it(number)) return number;
     }
   }
 
  private:
   struct Slot {
     uint32_t hash = 0;
-    int32_t number = -1;
+    uint32_t place = 0;  // below base_: nothing here
   };
   void grow() {
     std::vector<Slot> old(std::max<size_t>(2 * slots_.size(), 1024));
     old.swap(slots_);
     const size_t mask = slots_.size() - 1;
     for (const Slot& slot : old) {
-      if (slot.number < 0) continue;
+      if (slot.place < base_) continue;
       size_t i = slot.hash & mask;
-      while (slots_[i].number >= 0) i = (i + 1) & mask;
+      while (slots_[i].place >= base_) i = (i + 1) & mask;
       slots_[i] = slot;
     }
   }
   std::vector<Slot> slots_;
   size_t count_ = 0;
+  uint32_t base_ = 1;
+  uint32_t next_ = 0;  // above all numbers that are in
 };
 
 // What makes applications alike: op, attributes, and of each input its shape and dtype; of a
@@ -143,11 +151,33 @@ bool is_of_type(const Pending& pending, const Type& type) {
   return true;
 }
 
+size_t hash_of(const Attribute& attribute) {
+  if (const auto* integer = std::get_if<int64_t>(&attribute)) return static_cast<size_t>(*integer);
+  if (const auto* real = std::get_if<double>(&attribute)) return std::hash<double>()(*real);
+  if (const auto* text = std::get_if<std::string>(&attribute))
+    return std::hash<std::string>()(*text);
+  size_t hash = attribute.index();
+  if (const auto* dims = std::get_if<Dims>(&attribute)) {
+    for (int64_t dim : *dims) hash = mix(hash, static_cast<size_t>(dim));
+  }
+  return hash;
+}
+
+// Without the attribute of that number.
+size_t hash_of(const Attributes& attributes, size_t without) {
+  size_t hash = attributes.size();
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    if (i != without) hash = mix(hash, hash_of(attributes[i]));
+  }
+  return hash;
+}
+
 int32_t type_of(const Pending& pending) {
   int32_t& guess = recent[pending.position % std::size(recent)];
   if (guess < type_count() && is_of_type(pending, known_types[guess])) return guess;
   Type type{pending.op, pending.attributes, pending.grad, {}};
-  size_t hash = reinterpret_cast<size_t>(pending.op) + pending.grad;
+  size_t hash = mix(reinterpret_cast<size_t>(pending.op) + pending.grad,
+                    hash_of(pending.attributes, free_attribute(*pending.op)));
   for (size_t i = 0; i < pending.inputs.size(); ++i) {
     const Value& value = pending.inputs[i];
     if (!value) {
@@ -176,7 +206,8 @@ bool computes_the_same(const Pending& a, const Pending& b) {
 int32_t first_like(const Pending& pending) {
   const auto number = static_cast<int32_t>(pending.number);
   if (pending.op->random) return number;
-  size_t hash = reinterpret_cast<size_t>(pending.op) + pending.grad;
+  size_t hash = mix(reinterpret_cast<size_t>(pending.op) + pending.grad,
+                    hash_of(pending.attributes, SIZE_MAX));
   for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
   return same_numbers.find_or_add(hash, number, [&](int32_t other) {
     const Pending* earlier = the_tape.entries[other].pending;

@@ -65,6 +65,19 @@ Values matrix_rows(const Batched& b) {
 
 // --- two matrices -----------------------------------------------------------------------------------
 
+// A weight that is used many times gets a gradient each time, and with few rows writing and adding
+// those takes longer than computing them. Such a product is left for later: backward multiplies all
+// rows at once (autograd/arrivals.h).
+static Value weight_gradient(const Value& a, const Value& b) {
+  const int64_t wide = a.size(-1), high = b.size(-1);
+  const int64_t rows = a.count() / std::max<int64_t>(wide, 1);
+  const bool later = !modes.grad && !modes.tracer && !modes.executor &&
+                     rows * (wide + high) < wide * high;
+  graph::ModesGuard guard;
+  modes.lazy = later;
+  return outer_sum(a, b);
+}
+
 OP(mm) {
   .signature = "mm(input: Tensor, mat2: Tensor) -> Tensor",
   .doc = "Multiplies two matrices.",
@@ -78,7 +91,7 @@ OP(mm) {
   .run = kernel([](Call& call) { kernels::matmul(call.in(0), call.in(1), call.out()); }),
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? linear(g.grad(), g.input(1)) : Value(),
-            g.needs(1) ? outer_sum(g.input(0), g.grad()) : Value()};
+            g.needs(1) ? weight_gradient(g.input(0), g.grad()) : Value()};
   },
   .batch = with_weights({0, 1}, [](const Batched& b) -> Values {
     if (!b.is_stacked(1)) return {linear(b.with_rows(0), t(b.in(1)))};
@@ -174,7 +187,7 @@ OP(linear) {
     const Value& grad = g.grad();
     // The engine adds up the bias's gradient over the rows.
     return {!g.needs(0) ? Value() : grad.rank() == 2 ? mm(grad, g.input(1)) : matmul(grad, g.input(1)),
-            g.needs(1) ? outer_sum(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
+            g.needs(1) ? weight_gradient(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
   },
   .batch = with_weights({1, 2}, [](const Batched& b) -> Values {
     const bool bias = b.was_given(2), own_bias = bias && (b.is_stacked(1) || b.is_stacked(2));
@@ -367,7 +380,7 @@ OP(addmm) {
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
     return {g.needs(0) ? grad : Value(), g.needs(1) ? linear(grad, g.input(2)) : Value(),
-            g.needs(2) ? outer_sum(g.input(1), grad) : Value()};
+            g.needs(2) ? weight_gradient(g.input(1), grad) : Value()};
   },
   .batch = with_weights({0, 1, 2}, [](const Batched& b) -> Values {
     const Value product = !b.is_stacked(2) ? linear(b.with_rows(1), t(b.in(2)))

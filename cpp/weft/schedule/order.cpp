@@ -6,13 +6,26 @@
 namespace weft::schedule {
 namespace {
 
-// Above this many types, levels are counted over all types together.
+// The most frequent types have levels of their own; the others count together, in the last place.
 constexpr int32_t most_counted_types = 64;
+
+std::vector<int32_t> places_of_types(const Items& items, int32_t type_count) {
+  std::vector<int32_t> places(type_count);
+  std::iota(places.begin(), places.end(), 0);
+  if (type_count <= most_counted_types) return places;
+  std::vector<int32_t> counts(type_count), order = places;
+  for (int32_t type : items.types) ++counts[type];
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return counts[a] > counts[b]; });
+  for (int32_t rank = 0; rank < type_count; ++rank)
+    places[order[rank]] = std::min(rank, most_counted_types - 1);
+  return places;
+}
 
 // For each item its level among the items of its type, from 0.
 std::vector<int32_t> levels_of(const Items& items, int32_t type_count) {
-  const bool apart = type_count <= most_counted_types;
-  const int32_t width = apart ? type_count : 1;
+  const std::vector<int32_t> places = places_of_types(items, type_count);
+  const int32_t width = std::min(type_count, most_counted_types);
   static std::vector<int32_t> heights;  // kept from plan to plan, as memory to work in
   heights.assign(static_cast<size_t>(items.count()) * width, 0);
   std::vector<int32_t> levels(items.count());
@@ -22,7 +35,7 @@ std::vector<int32_t> levels_of(const Items& items, int32_t type_count) {
       const int32_t* other = &heights[static_cast<size_t>(need) * width];
       for (int32_t k = 0; k < width; ++k) height[k] = std::max(height[k], other[k]);
     }
-    levels[item] = height[apart ? items.types[item] : 0]++;
+    levels[item] = height[places[items.types[item]]]++;
   }
   return levels;
 }

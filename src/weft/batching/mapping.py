@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -23,6 +22,7 @@ class Hub:
         self.greenlet = getcurrent()
         self.ready: deque[greenlet] = deque()
         self.parked: list[greenlet] = []
+        self.sources: list[Fibers] = []
         self.closed = False
         self.park_function = self.park  # one object, which fibers refer to
 
@@ -40,6 +40,9 @@ class Hub:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
         while self.ready:
             self.ready.popleft().switch()
+            # While all are parked, others can take the next examples.
+            while not self.ready and any(source.start_fiber() for source in self.sources):
+                self.ready.popleft().switch()
         if self.parked:
             _core.run_demanded()
             self.ready.extend(self.parked)
@@ -61,6 +64,7 @@ class Running(threading.local):
 
 
 _running = Running()
+_NO_MORE = object()
 
 
 class Fibers:
@@ -71,53 +75,63 @@ class Fibers:
         hub: Hub,
         function: Callable[[Any], Any],
         examples: Iterator[Any],
+        width: int,
         keep_errors: bool,
         on_end: Callable[[], object],
     ) -> None:
         self.hub = hub
         self.function = function
         self.examples = examples
+        self.width = width
         self.keep_errors = keep_errors
         self.on_end = on_end
         self.results: list[Any] = []
         self.error: tuple[int, BaseException] | None = None
         self.running = 0
+        self.exhausted = False
         self.modes = _core.keep_modes()
+        hub.sources.append(self)
+        self.start_fiber()
 
-    def start(self, width: int) -> None:
-        """Make the first fibers."""
-        while self.running < width and self._start_next():
-            pass
-
-    def _start_next(self) -> bool:
-        if self.error is not None and not self.keep_errors:
+    def start_fiber(self) -> bool:
+        """Make one more fiber, if there may be examples left for it and it is not one too many."""
+        if self.exhausted or self.running >= self.width:
             return False
-        for example in self.examples:
-            index = len(self.results)
-            self.results.append(None)
-            self.running += 1
-            run = partial(self._run, index, example)
-            self.hub.ready.append(greenlet(run, self.hub.greenlet))
-            return True
-        return False
+        self.running += 1
+        self.hub.ready.append(greenlet(self._run, self.hub.greenlet))
+        return True
 
-    def _run(self, index: int, example: Any) -> None:
-        _core.give_modes(self.modes)
+    def _run(self) -> None:
+        """Take examples, one after the other; while one of them is parked, another fiber does."""
+        try:
+            while not self.exhausted:
+                _core.give_modes(self.modes)
+                self._run_next()
+        except GreenletExit:
+            return
+        self.running -= 1
+        if self.running == 0:
+            self.hub.sources.remove(self)
+            self.on_end()
+
+    def _run_next(self) -> None:
+        example = next(self.examples, _NO_MORE)
+        if example is _NO_MORE:
+            self.exhausted = True
+            return
+        index = len(self.results)
+        self.results.append(None)
         _core.start_fiber(index, self.hub.park_function)
         try:
             self.results[index] = self.function(example)
-        except GreenletExit:
-            return
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
             self._fail(index, error)
-        self.running -= 1
-        if not self._start_next() and self.running == 0:
-            self.on_end()
 
     def _fail(self, index: int, error: Exception) -> None:
         self.results[index] = _with_note(error, index)
         if self.error is None or index < self.error[0]:
             self.error = (index, error)
+        self.exhausted = self.exhausted or not self.keep_errors
 
     @property
     def failed(self) -> bool:
@@ -201,9 +215,8 @@ def _outermost(
     function: Callable[[Any], Any], examples: Iterator[Any], width: int, return_exceptions: bool
 ) -> list[Any]:
     hub = _running.hub = Hub()
-    fibers = Fibers(hub, function, examples, return_exceptions, lambda: None)
+    fibers = Fibers(hub, function, examples, width, return_exceptions, lambda: None)
     try:
-        fibers.start(width)
         while hub and not fibers.failed:
             hub.turn()
     finally:
@@ -222,9 +235,9 @@ def _nested(
 ) -> list[Any]:
     """Inside a fiber: more fibers for the same hub; this one waits until they are done."""
     waiting = getcurrent()
-    fibers = Fibers(hub, function, examples, return_exceptions, lambda: hub.ready.append(waiting))
-    fibers.start(width)
-    if fibers.running:
-        hub.greenlet.switch()
-        _core.give_modes(fibers.modes)
+    fibers = Fibers(
+        hub, function, examples, width, return_exceptions, lambda: hub.ready.append(waiting)
+    )
+    hub.greenlet.switch()
+    _core.give_modes(fibers.modes)
     return fibers.finish()
