@@ -57,7 +57,7 @@ def cell(target: Target) -> Target:
     if not isinstance(target, type):
         return cast("Target", _core.Cell(kind, getattr(target, "__name__", "cell"), []))
     _make_cell_class(kind)
-    return target
+    return kind
 
 
 def _make_cell_class(kind: Any) -> None:
@@ -70,7 +70,8 @@ def _make_cell_class(kind: Any) -> None:
             made = _core.Cell(body.__get__(self), type(self).__name__, [], Watch(self))
             self.__dict__["_cell"] = made
             # A class made from this one may have another forward, which calls this one.
-            self.__dict__["_calls_cell"] = type(self).forward is forward
+            own: Any = type(self)
+            self.__dict__["_calls_cell"] = own.forward is forward
         return made(*args, **kwargs)
 
     @wraps(call)
