@@ -12,6 +12,7 @@ CALLS ?= 100000
 SEED ?=
 SANITIZE_TESTS ?= tests/ops
 BENCH ?=
+DEMO ?=
 
 PYTHON := .venv/bin/python
 ORACLE_PYTHON := .venv-oracle/bin/python
@@ -53,8 +54,9 @@ $(eval $(call configuration_rule,build-sanitize,sanitize_configuration))
 build: build/build.ninja ## build the extension module (the default)
 	@ninja -C build -j $(JOBS)
 
-demo: build ## build, then run the demonstration
+demo: build ## build, show two graphs, train on ListOps (two minutes; DEMO="..." for options)
 	@$(PYTHON) examples/demo.py
+	@$(PYTHON) examples/listops.py $(DEMO)
 
 test: build .venv/.prepared-test ## build, then run every test that needs no PyTorch
 	@$(PYTHON) -m pytest -q $(PYTEST) --doctest-modules tests src/weft

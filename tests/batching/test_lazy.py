@@ -213,3 +213,27 @@ def test_errors_of_values_name_the_line() -> None:
     with pytest.raises(IndexError, match=r"test_lazy\.py"):
         rows[0].tolist()
         rows[1].tolist()
+
+
+def test_explain_says_why_batches_are_apart() -> None:
+    xs = [weft.ones(3), weft.ones(4), weft.ones(3)]
+    with weft.lazy():
+        ys = [x.exp() for x in xs]
+        total = weft.cat(ys).sum()
+    total.item()
+    notes = [batch.note for batch in weft.explain().plans[0].batches if batch.op == "exp"]
+    assert notes == ["", "apart: the shape of input differs: (3,) and (4,)"]
+    assert weft.explain().to_dict()["plans"][0]["nodes"] == 5
+    assert "exp" in str(weft.explain())
+
+
+def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
+    def ask_often() -> None:
+        for _ in range(60):
+            with weft.lazy():
+                y = (weft.ones(3) * 2).sum()
+            y.item()
+
+    with pytest.warns(RuntimeWarning, match="little to gain") as caught:
+        ask_often()
+    assert len(caught) == 1

@@ -12,6 +12,9 @@ from tests.ops.row import Call, Make, Row, Sample, assert_close, flatten, is_ten
 from tests.ops.table import TABLE, row_id
 from weft import _core
 
+# Few examples, over and over: no use of lazy evaluation that one would want.
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
+
 EXAMPLES = 3
 
 
@@ -143,7 +146,8 @@ def test_examples_of_equal_shapes_run_together(row: Row) -> None:
         batches = batches_of(row, to_calls(row, examples))
         notes = {batch["op"]: batch["note"] for batch in batches if batch["note"]}
         for op, note in notes.items():
-            assert note == REASONS[op] or op in UNCOVERED, f"{op}: {note}"
+            apart = note.startswith("apart: ")  # two uses of one op by one example
+            assert apart or note == REASONS[op] or op in UNCOVERED, f"{op}: {note}"
         assert sorted(batch["op"] for batch in batches) == sorted(one)
 
 

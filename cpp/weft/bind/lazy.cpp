@@ -1,5 +1,8 @@
 // Lazy scopes and fibers: who computes what is pending, and when.
 #include "weft/exec/lazy.h"
+
+#include <unordered_map>
+
 #include "weft/bind/python.h"
 #include "weft/graph/modes.h"
 
@@ -11,6 +14,30 @@ using graph::Pending;
 
 thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
+// Plans of a few rows each cost more than they save. Said once for each line that keeps asking.
+void run_and_watch(std::span<const Value> values) {
+  exec::run_pending(values);
+  if (exec::last_plans().empty()) return;
+  const exec::RanPlan& plan = exec::last_plans().back();
+  constexpr int most_plans = 20, few_rows = 4;
+  struct Watched {
+    int plans = 0;
+    bool said = false;
+  };
+  static std::unordered_map<graph::Position, Watched> lines;
+  Watched& line = lines[plan.position];
+  const bool small = plan.nodes < few_rows * static_cast<int64_t>(plan.batches.size());
+  line.plans = small ? line.plans + 1 : 0;
+  if (line.plans <= most_plans || line.said) return;
+  line.said = true;
+  const std::string text = base::text(
+      "more than ", most_plans, " plans in a row that ", graph::position_text(plan.position),
+      " asked for ran fewer than ", few_rows,
+      " rows a batch: there is little to gain from lazy evaluation here. Read values later or less "
+      "often, run more examples in one weft.map, or leave out weft.lazy (see weft.explain()).");
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw PythonError{};
+}
+
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
 void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
@@ -18,7 +45,7 @@ void demand_values(std::span<const Value> values) {
       base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
     }
   }
-  if (!modes.park || modes.executor) return exec::run_pending(values);
+  if (!modes.park || modes.executor) return run_and_watch(values);
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
@@ -66,7 +93,7 @@ PyObject* give_modes(PyObject*, PyObject* capsule) {
 PyObject* run_demanded(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     const std::vector<Value> values = std::exchange(demanded, {});
-    exec::run_pending(values);
+    run_and_watch(values);
     Py_RETURN_NONE;
   });
 }

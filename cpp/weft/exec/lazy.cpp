@@ -60,7 +60,27 @@ class Runner {
     }
   }
 
-  void run(const schedule::Batch& batch) {
+  // Why batches of one op from one line are several, where that is not because one needs the other.
+  std::vector<std::string> notes(std::span<const schedule::Batch> batches) const {
+    struct Seen {
+      int32_t type;
+      const Pending* pending;
+    };
+    std::unordered_map<size_t, Seen> seen;
+    std::vector<std::string> result(batches.size());
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const int32_t type = work_.items.types[batches[i][0]];
+      const Pending* pending = work_.first[batches[i][0]];
+      const size_t line = reinterpret_cast<size_t>(pending->op) * 31 + pending->position;
+      const auto [found, is_new] = seen.try_emplace(line, Seen{type, pending});
+      if (is_new || found->second.type == type || found->second.pending->op != pending->op)
+        continue;
+      result[i] = "apart: " + graph::difference(*found->second.pending, *pending);
+    }
+    return result;
+  }
+
+  void run(const schedule::Batch& batch, std::string note) {
     // Later ones are kept by the values that wait for them; these until their rows are bound.
     std::vector<base::Ref<Pending>> kept;
     std::vector<Pending*> rows;
@@ -70,8 +90,8 @@ class Runner {
       rows.push_back(work_.first[item]);
       kept.emplace_back(work_.first[item]);
     }
-    RanBatch ran{rows[0]->op, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
-                 {}};
+    RanBatch ran{rows[0]->op,    static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
+                 std::move(note)};
     if (rows.size() == 1 || !run_together(rows, ran)) {
       for (Pending* pending : rows) run_one(*pending);
     }
@@ -168,7 +188,8 @@ void run_pending(std::span<const Value> values) {
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
   plan.seconds_planning = now() - begin;
   plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
-  for (const schedule::Batch& batch : batches) runner.run(batch);
+  std::vector<std::string> notes = runner.notes(batches);
+  for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
   runner.separate_twins();
   plan.seconds = now() - begin;
   if (plans.size() == most_plans) plans.erase(plans.begin());

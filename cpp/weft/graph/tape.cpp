@@ -255,6 +255,7 @@ void take_from_tape(const Pending& pending) {
 
 std::string difference(const Pending& a, const Pending& b) {
   if (a.grad != b.grad) return "one was recorded under no_grad";
+  if (a.op->random) return "each draws its own random numbers";
   if (a.inputs.size() != b.inputs.size()) return "the number of inputs differs";
   if (!same_attributes(*a.op, a.attributes, b.attributes)) {
     for (const Parameter& parameter : a.op->sig.parameters) {

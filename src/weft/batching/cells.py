@@ -55,8 +55,9 @@ def cell(target: Target) -> Target:
     """
     kind: Any = target
     if not isinstance(target, type):
-        return cast("Target", _core.Cell(kind, getattr(target, "__name__", "cell"), []))
-    _make_cell_class(kind)
+        kind = _core.Cell(kind, getattr(target, "__name__", "cell"), [])
+    else:
+        _make_cell_class(kind)
     return kind
 
 
@@ -70,8 +71,8 @@ def _make_cell_class(kind: Any) -> None:
             made = _core.Cell(body.__get__(self), type(self).__name__, [], Watch(self))
             self.__dict__["_cell"] = made
             # A class made from this one may have another forward, which calls this one.
-            own: Any = type(self)
-            self.__dict__["_calls_cell"] = own.forward is forward
+            own_class = cast("Any", type(self))
+            self.__dict__["_calls_cell"] = own_class.forward is forward
         return made(*args, **kwargs)
 
     @wraps(call)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,8 @@ class Explanation:
         return asdict(self)
 
     def __str__(self) -> str:
+        if sys.stdout.isatty() and find_spec("rich"):
+            return _colored(self)
         return "\n".join(_lines(self))
 
 
@@ -73,14 +77,45 @@ def explain(plans: int = 1) -> Explanation:
     return Explanation(found, _core.pending_count(), _core.dropped_count())
 
 
+def _summary(plan: Plan) -> str:
+    place = f"{Path(plan.file).name}:{plan.line}" if plan.line else "-"
+    return (
+        f"plan for {place}: {plan.nodes} ops in {len(plan.batches)} batches, "
+        f"{plan.seconds * 1e3:.2f} ms ({plan.seconds_planning * 1e3:.2f} ms planning)"
+    )
+
+
+def _colored(explanation: Explanation) -> str:
+    """Return tables for a terminal."""
+    from rich.console import Console  # noqa: PLC0415 - optional
+    from rich.table import Table  # noqa: PLC0415
+
+    console = Console()
+    with console.capture() as capture:
+        for plan in explanation.plans:
+            table = Table("op", title=_summary(plan), title_justify="left")
+            for name in ("rows", "bytes copied", "us"):
+                table.add_column(name, justify="right")
+            table.add_column("line")
+            table.add_column("note", style="yellow")
+            for batch in plan.batches:
+                table.add_row(
+                    batch.op,
+                    f"[bold]{batch.rows}[/bold]" if batch.rows > 1 else "1",
+                    f"{batch.bytes_copied:,}",
+                    f"{batch.seconds * 1e6:.1f}",
+                    f"{Path(batch.file).name}:{batch.line}",
+                    batch.note,
+                )
+            console.print(table)
+        console.print(_lines(explanation)[-1])
+    return capture.get()
+
+
 def _lines(explanation: Explanation) -> list[str]:
     lines: list[str] = []
     for plan in explanation.plans:
-        place = f"{Path(plan.file).name}:{plan.line}" if plan.line else "-"
-        lines.append(
-            f"plan for {place}: {plan.nodes} ops in {len(plan.batches)} batches, "
-            f"{plan.seconds * 1e3:.2f} ms ({plan.seconds_planning * 1e3:.2f} ms planning)"
-        )
+        lines.append(_summary(plan))
         lines.append(f"  {'op':<20}{'rows':>6}{'copied':>10}{'us':>9}  line")
         lines.extend(
             f"  {batch.op:<20}{batch.rows:>6}{batch.bytes_copied:>10}"

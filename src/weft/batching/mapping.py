@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -22,6 +23,7 @@ class Hub:
         self.greenlet = getcurrent()
         self.ready: deque[greenlet] = deque()
         self.parked: list[greenlet] = []
+        self.waiting: list[greenlet] = []  # for the fibers of a map inside them
         self.sources: list[Fibers] = []
         self.closed = False
         self.park_function = self.park  # one object, which fibers refer to
@@ -44,17 +46,35 @@ class Hub:
             while not self.ready and any(source.start_fiber() for source in self.sources):
                 self.ready.popleft().switch()
         if self.parked:
-            _core.run_demanded()
+            # After an error each computes its own when it goes on: the one that is to blame fails.
+            with suppress(Exception):
+                _core.run_demanded()
             self.ready.extend(self.parked)
             self.parked.clear()
+
+    def wait(self) -> None:
+        """Let the others go on until somebody makes this fiber ready."""
+        modes = _core.keep_modes()
+        self.waiting.append(getcurrent())
+        try:
+            self.greenlet.switch()
+        finally:
+            self.waiting.remove(getcurrent())
+            _core.give_modes(modes)
 
     def close(self) -> None:
         """End fibers that are still under way; they may not park again."""
         self.closed = True
         _core.forget_demanded()
-        for fiber in (*self.parked, *self.ready):
-            if fiber:
-                fiber.throw(GreenletExit)
+        error: BaseException | None = None
+        for fiber in (*self.parked, *self.ready, *reversed(self.waiting)):  # innermost first
+            try:
+                if fiber:
+                    fiber.throw(GreenletExit)
+            except BaseException as raised:  # noqa: BLE001 - the others must end as well
+                error = raised
+        if error is not None:
+            raise error
 
 
 class Running(threading.local):
@@ -86,16 +106,18 @@ class Fibers:
         self.keep_errors = keep_errors
         self.on_end = on_end
         self.results: list[Any] = []
-        self.error: tuple[int, BaseException] | None = None
+        self.error: tuple[int, Exception] | None = None
+        self.source_error: Exception | None = None
         self.running = 0
         self.exhausted = False
+        self.taking = False  # a fiber is inside `examples`, which may park there
         self.modes = _core.keep_modes()
         hub.sources.append(self)
         self.start_fiber()
 
     def start_fiber(self) -> bool:
         """Make one more fiber, if there may be examples left for it and it is not one too many."""
-        if self.exhausted or self.running >= self.width:
+        if self.exhausted or self.taking or self.running >= self.width:
             return False
         self.running += 1
         self.hub.ready.append(greenlet(self._run, self.hub.greenlet))
@@ -104,7 +126,7 @@ class Fibers:
     def _run(self) -> None:
         """Take examples, one after the other; while one of them is parked, another fiber does."""
         try:
-            while not self.exhausted:
+            while not (self.exhausted or self.taking):
                 _core.give_modes(self.modes)
                 self._run_next()
         except GreenletExit:
@@ -115,9 +137,8 @@ class Fibers:
             self.on_end()
 
     def _run_next(self) -> None:
-        example = next(self.examples, _NO_MORE)
+        example = self._take()
         if example is _NO_MORE:
-            self.exhausted = True
             return
         index = len(self.results)
         self.results.append(None)
@@ -126,6 +147,18 @@ class Fibers:
             self.results[index] = self.function(example)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
             self._fail(index, error)
+
+    def _take(self) -> Any:
+        self.taking = True
+        example = _NO_MORE
+        try:
+            example = next(self.examples, _NO_MORE)
+        except Exception as error:  # noqa: BLE001 - raised when those under way have ended
+            self.source_error = error
+        finally:
+            self.taking = False
+        self.exhausted = self.exhausted or example is _NO_MORE
+        return example
 
     def _fail(self, index: int, error: Exception) -> None:
         self.results[index] = _with_note(error, index)
@@ -142,6 +175,8 @@ class Fibers:
         """Return the results, or raise the first example's exception."""
         if self.error is not None and not self.keep_errors:
             raise self.error[1]
+        if self.source_error is not None:
+            raise self.source_error
         return self.results
 
 
@@ -186,10 +221,29 @@ def map(
     if _running.hub is not None:
         return _nested(_running.hub, function, iter(examples), width, return_exceptions)
     results = _outermost(function, iter(examples), width, return_exceptions)
-    # Together: one after the other they would not be a batch any more.
-    leaves = pytree.tree_leaves(results)
-    _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, _core.Tensor)])
+    _compute(results, return_exceptions)
     return results
+
+
+def _compute(results: list[Any], return_exceptions: bool) -> None:
+    """Compute all tensors in the results together: one after the other they would not be a batch.
+
+    If that fails, computing each example's by themselves tells which one is to blame.
+    """
+    try:
+        _core.run_tensors(_tensors(results))
+    except Exception:  # noqa: BLE001 - raised again below
+        for index, result in enumerate(results):
+            try:
+                _core.run_tensors(_tensors(result))
+            except Exception as error:
+                results[index] = _with_note(error, index)
+                if not return_exceptions:
+                    raise
+
+
+def _tensors(tree: Any) -> list[_core.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, _core.Tensor)]
 
 
 def _one_by_one(
@@ -220,9 +274,11 @@ def _outermost(
         while hub and not fibers.failed:
             hub.turn()
     finally:
-        hub.close()
-        _running.hub = None
-        _core.give_modes(fibers.modes)
+        try:
+            hub.close()
+        finally:
+            _running.hub = None
+            _core.give_modes(fibers.modes)
     return fibers.finish()
 
 
@@ -234,10 +290,11 @@ def _nested(
     return_exceptions: bool,
 ) -> list[Any]:
     """Inside a fiber: more fibers for the same hub; this one waits until they are done."""
+    if hub.closed:
+        raise GreenletExit
     waiting = getcurrent()
     fibers = Fibers(
         hub, function, examples, width, return_exceptions, lambda: hub.ready.append(waiting)
     )
-    hub.greenlet.switch()
-    _core.give_modes(fibers.modes)
+    hub.wait()
     return fibers.finish()
