@@ -237,3 +237,25 @@ def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
     with pytest.warns(RuntimeWarning, match="little to gain") as caught:
         ask_often()
     assert len(caught) == 1
+
+
+def test_a_kept_row_does_not_keep_its_batch() -> None:
+    xs = [weft.ones(1000) * i for i in range(100)]
+    before = _core.live_bytes()
+    results = weft.map(lambda x: x.exp(), xs)
+    assert weft.explain().plans[0].batches[0].rows == 100
+    kept = results[3]
+    del results
+    assert _core.live_bytes() - before <= 8192
+    assert kept[0].item() == pytest.approx(2.718281828**3, rel=1e-5)
+
+
+def test_what_is_pending_stays_within_its_limit() -> None:
+    before = weft.batching.set_memory_limit(40_000)
+    try:
+        with weft.lazy():
+            ys = [weft.ones(1000) * i for i in range(30)]
+        assert 0 < _core.pending_count() < 30
+        assert [y[0].item() for y in ys] == list(range(30))
+    finally:
+        weft.batching.set_memory_limit(before)

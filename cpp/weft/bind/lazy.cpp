@@ -117,6 +117,13 @@ PyObject* run_tensors(PyObject*, PyObject* tensors) {
   });
 }
 
+PyObject* set_pending_limit(PyObject*, PyObject* bytes) {
+  const int64_t before = graph::pending_limit();
+  const long long wanted = PyLong_AsLongLong(bytes);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  graph::set_pending_limit(std::max<int64_t>(wanted, 0));
+  return PyLong_FromLongLong(before);
+}
 PyObject* pending_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::live()); }
 PyObject* dropped_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::dropped()); }
 PyObject* is_pending(PyObject*, PyObject* tensor) {
@@ -159,6 +166,8 @@ PyMethodDef methods[] = {
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
     {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
+    {"set_pending_limit", set_pending_limit, METH_O,
+     "Set how many bytes of results may be pending; return what was set before."},
     {"pending_count", pending_count, METH_NOARGS, "Return how many ops are pending."},
     {"dropped_count", dropped_count, METH_NOARGS, "Return how many ops were never run."},
     {"is_pending", is_pending, METH_O, "Tell whether a tensor is still to be computed."},

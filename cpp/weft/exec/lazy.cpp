@@ -39,6 +39,15 @@ void bind(ValueData* target, const tensor::Array& array, const ValueData& result
   target->pending.reset();
 }
 
+// What was asked for may be kept for long: it does not keep the memory of a whole batch.
+void leave_large_batch(const Value& value) {
+  if (!value || value->row == ValueData::whole) return;
+  const int64_t bytes = value.count() * tensor::item_size(value.dtype());
+  constexpr int64_t small = 4096;
+  const int64_t held = value.array().storage->bytes();
+  if (held > small && held > 8 * bytes) value->array = graph::own_memory(value);
+}
+
 class Runner {
  public:
   Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
@@ -191,6 +200,7 @@ void run_pending(std::span<const Value> values) {
   std::vector<std::string> notes = runner.notes(batches);
   for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
   runner.separate_twins();
+  for (const Value& value : values) leave_large_batch(value);
   plan.seconds = now() - begin;
   if (plans.size() == most_plans) plans.erase(plans.begin());
   plans.push_back(std::move(plan));

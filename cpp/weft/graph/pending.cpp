@@ -48,6 +48,37 @@ void Pending::destroy(Pending* pending) noexcept {
 int64_t Pending::live() { return tape().alive; }
 int64_t Pending::dropped() { return dropped_count; }
 
+namespace {
+
+int64_t limit = int64_t{1} << 30;
+
+// Everything that somebody still holds.
+void run_all() {
+  Values held;
+  for (const Tape::Entry& entry : tape().entries) {
+    if (!entry.pending || entry.pending->ran) continue;
+    for (ValueData* output : entry.pending->outputs) {
+      if (output) held.push_back(Value(base::Ref<ValueData>(output)));
+    }
+  }
+  ModesGuard guard;
+  modes.park = nullptr;  // this runs now, whatever other examples do
+  demand(held);
+}
+
+}  // namespace
+
+void set_pending_limit(int64_t bytes) { limit = bytes; }
+int64_t pending_limit() { return limit; }
+
+void count_bytes(Pending& pending) {
+  for (const ValueData* output : pending.outputs)
+    pending.bytes += output->array.count() * tensor::item_size(output->array.dtype);
+  add_bytes(pending.bytes);
+  if (tape().bytes > limit) [[unlikely]]
+    run_all();
+}
+
 void run_readers(const tensor::Storage& storage) {
   if (tape().alive == 0) return;
   Values readers;

@@ -22,6 +22,7 @@ struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
   Position position;
   int32_t example;
   uint32_t number = 0;  // its place on the tape
+  int64_t bytes = 0;    // of its outputs, once they are there
   DType compute = DType::f32;
   bool grad;
   bool ran = false;
@@ -44,6 +45,12 @@ inline const Value& demand(const Value& value) {
   demand(std::span(&value, 1));
   return value;
 }
+
+// Notes the bytes that a new one will need. Above the limit all that is pending runs at once, so
+// that what is recorded stays within memory.
+void count_bytes(Pending& pending);
+void set_pending_limit(int64_t bytes);
+int64_t pending_limit();
 
 // Before memory is written: runs what is pending and reads it.
 void run_readers(const tensor::Storage& storage);

@@ -334,6 +334,7 @@ Values record_pending(const Call& call) {
   for (const Value& output : outputs)
     output->requires_grad = grad && tensor::is_floating(output.dtype());
   mark_outputs(call, std::span(outputs.data(), outputs.size()), need);
+  if (!call.op.is_view()) count_bytes(*pending);
   return outputs;
 }
 
@@ -423,13 +424,14 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
   pending->compute = shape.dtype;
   Value output(base::Ref<ValueData>(new ValueData(nullptr, shape)));
   pending->outputs.push_back(output.get());
-  output->pending = std::move(pending);
+  output->pending = pending;
   if (modes.grad && needs && op.differentiable()) {
     output->requires_grad = true;
   } else {
     mark_cut(inputs, std::span(&output, 1), needs,
              modes.grad ? Cut::not_differentiable : Cut::no_grad);
   }
+  count_bytes(*pending);
   return output;
 }
 

@@ -250,8 +250,11 @@ void add_to_tape(Pending& pending) {
 
 void take_from_tape(const Pending& pending) {
   the_tape.entries[pending.number].pending = nullptr;
+  the_tape.bytes -= pending.bytes;
   if (--the_tape.alive == 0) start_anew();
 }
+
+void add_bytes(int64_t bytes) { the_tape.bytes += bytes; }
 
 std::string difference(const Pending& a, const Pending& b) {
   if (a.grad != b.grad) return "one was recorded under no_grad";

@@ -21,6 +21,7 @@ struct Tape {
   std::vector<Entry> entries;  // in order of creation
   std::vector<int32_t> needs;  // the entries whose results each one reads
   int64_t alive = 0;
+  int64_t bytes = 0;  // that the results of all that is alive will take
 
   size_t size() const { return entries.size(); }
   std::span<const int32_t> needs_of(int32_t i) const {
@@ -37,6 +38,7 @@ int32_t type_count();
 // For Pending alone.
 void add_to_tape(Pending& pending);
 void take_from_tape(const Pending& pending);
+void add_bytes(int64_t bytes);
 
 // Why two applications of one op are of different types, as a sentence; for people.
 std::string difference(const Pending& a, const Pending& b);

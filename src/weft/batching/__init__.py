@@ -3,6 +3,6 @@
 from weft.batching.cells import cell
 from weft.batching.explaining import Batch, Explanation, Plan, explain
 from weft.batching.mapping import map
-from weft.batching.scope import lazy
+from weft.batching.scope import lazy, set_memory_limit
 
-__all__ = ["Batch", "Explanation", "Plan", "cell", "explain", "lazy", "map"]
+__all__ = ["Batch", "Explanation", "Plan", "cell", "explain", "lazy", "map", "set_memory_limit"]

@@ -39,3 +39,12 @@ class lazy:  # noqa: N801 - used like a function, as no_grad is
         trace: TracebackType | None,
     ) -> None:
         _core.set_lazy(self._before.pop())
+
+
+def set_memory_limit(bytes: int) -> int:
+    """Set how many bytes the results of pending ops may add up to; return what it was before.
+
+    When recording goes above it, everything that is pending and that somebody still holds runs at
+    once, in one plan. The limit is 1 GiB at first.
+    """
+    return _core.set_pending_limit(bytes)
