@@ -240,6 +240,10 @@ def parse_op(name: str, body: str) -> Op:
         raise DeclarationError(f"its signature is of '{signature_name}'")
     op = Op(name, parameters, returns_one)
     blanked = blank_skipped(body)
+    if re.search(r"\.run\s*=\s*[\w:]*\b(kernel|view|by_value)\(", blanked) and not re.search(
+        r"\.batch\s*=", blanked
+    ):
+        raise DeclarationError('it needs a `.batch` rule, or no_batch("the reason")')
     start = re.search(r"\bFORMULA\s*\(", blanked)
     if start:
         end = closing(blanked, start.end() - 1)

@@ -6,6 +6,8 @@ That each op has a row of tests is checked in tests/ops/test_table.py.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,21 @@ def test_has_a_gradient_or_a_reason(name: str) -> None:
     if op["differentiable"] or op["kind"] == "composite":
         return
     assert len(op["no_gradient"].split()) >= 3, "a reason is a sentence"
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op["no_batch"]])
+def test_a_reason_not_to_batch_is_a_sentence(name: str) -> None:
+    assert len(OPS[name]["no_batch"].split()) >= 4
+
+
+def test_a_declaration_without_a_batch_rule_does_not_build(tmp_path: Path) -> None:
+    text = 'OP(x) {\n  .signature = "x(input: Tensor) -> Tensor",\n  .run = kernel(f),\n};\n'
+    (tmp_path / "x.cpp").write_text(text, encoding="utf-8")
+    script = ROOT / "scripts" / "generate_ops.py"
+    command = [sys.executable, str(script), "--sources", str(tmp_path), "--output", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert "OP(x): it needs a `.batch` rule" in ran.stderr
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op["in_place"]])

@@ -147,6 +147,18 @@ def test_in_place_on_a_row_changes_that_row_only() -> None:
     assert [y.tolist() for y in ys] == [[1.0, 1.0], [7.0, 7.0], [3.0, 3.0]]
 
 
+def test_in_place_on_one_of_two_that_ran_once() -> None:
+    x = weft.ones(2)
+    with weft.lazy():
+        a, b = weft.zeros(2), weft.zeros(2)
+        c, d = x * 2, x * 2
+        total = (a + b + c + d).sum()
+    assert total.item() == 8.0
+    a.add_(5)
+    c.add_(5)
+    assert [y.tolist() for y in (a, b, c, d)] == [[5.0, 5.0], [0.0, 0.0], [7.0, 7.0], [2.0, 2.0]]
+
+
 def test_in_place_on_what_is_pending() -> None:
     x = weft.ones(3, requires_grad=True)
     with weft.lazy():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
 import weft
@@ -116,3 +119,20 @@ def test_the_check_finds_a_wrong_second_gradient() -> None:
     check.first()
     with pytest.raises(AssertionError, match="second gradient"):
         check.second()
+
+
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [
+        (lambda x: x ** (1 / 3), 2 ** (-2 / 3) / 3),
+        (lambda x: (1 / 3) ** x, math.log(1 / 3) / 9),
+        (lambda x: weft.xlogy(x, 1 / 3), math.log(1 / 3)),
+        (lambda x: weft.lerp(x, x.detach(), 1 / 3), 2 / 3),
+        (lambda x: weft.nn.functional.elu(-x, 1 / 3), -math.exp(-2) / 3),
+    ],
+)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_numbers_keep_their_digits(function: Any, exact: float, create_graph: bool) -> None:
+    x = weft.tensor(2.0, dtype=weft.float64, requires_grad=True)
+    (slope,) = weft.autograd.grad(function(x), x, create_graph=create_graph)
+    assert slope.item() == pytest.approx(exact, rel=1e-14)

@@ -9,7 +9,6 @@
 #include "weft/graph/op.h"
 #include "weft/kernels/gemm.h"
 #include "weft/kernels/map.h"
-#include "weft/ops/batching.h"
 
 namespace nb = nanobind;
 
@@ -28,7 +27,6 @@ void connect_core() {
       []() -> void* { return PyEval_SaveThread(); },
       [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
   graph::link_ops();
-  ops::set_batch_rules();
 }
 
 void define_memory(nb::module_& module) {

@@ -426,10 +426,11 @@ PyObject* describe_ops(PyObject*, PyObject*) {
         if (PyList_Append(outputs.get(), name.get()) < 0) throw PythonError{};
       }
       Object row = Object::check(Py_BuildValue(
-          "{s:s,s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O}", "name", op->name.c_str(), "signature",
+          "{s:s,s:s,s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O}", "name", op->name.c_str(), "signature",
           op->sig.text.c_str(), "doc", std::string(op->doc).c_str(), "kind",
           kinds[static_cast<int>(op->run.kind)], "no_gradient",
-          std::string(op->gradient.reason).c_str(), "differentiable",
+          std::string(op->gradient.reason).c_str(), "no_batch",
+          std::string(op->batch.reason).c_str(), "differentiable",
           op->differentiable() ? Py_True : Py_False, "parameters", parameters.get(), "outputs",
           outputs.get(), "returns_list", op->sig.returns_list ? Py_True : Py_False, "in_place",
           has_in_place_form(*op) ? Py_True : Py_False));

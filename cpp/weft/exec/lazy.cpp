@@ -53,6 +53,19 @@ class Runner {
   Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
       twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
+      if (work_.twins[i]->op->is_view()) continue;
+      for (ValueData* output : work_.twins[i]->outputs) {
+        if (output) alike_.emplace_back(base::Ref<ValueData>(output));
+      }
+    }
+  }
+
+  // Twins that somebody still holds get memory of their own: one of them may be written.
+  void separate_twins() {
+    twins_.clear();
+    for (const Value& value : alike_) {
+      if (value.get()->use_count() > 1 && value.array().storage)
+        value->array = graph::own_memory(value);
     }
   }
 
@@ -163,6 +176,7 @@ class Runner {
   schedule::Work& work_;
   RanPlan& plan_;
   std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
+  std::vector<Value> alike_;  // results of twins
 };
 
 }  // namespace
@@ -185,6 +199,7 @@ void run_pending(std::span<const Value> values) {
   plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
   std::vector<std::string> notes = runner.notes(batches);
   for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
+  runner.separate_twins();
   for (const Value& value : values) leave_large_batch(value);
   plan.seconds = now() - begin;
   if (plans.size() == most_plans) plans.erase(plans.begin());

@@ -33,6 +33,17 @@ bool is_same(const Value& a, const Value& b) {
          a->output == b->output && a->row == b->row;
 }
 
+// At least one input has rows, or the result would have none.
+uint32_t some_input(const Pending& row) {
+  uint32_t some = 0;
+  for (size_t i = row.inputs.size(); i-- > 0;) {
+    const Value& input = row.inputs[i];
+    const bool weight = row.op->batch.weights & bit_of(i);
+    if (input && !input->is_number && !(weight && some)) some = bit_of(i);
+  }
+  return some;
+}
+
 uint32_t stacked_inputs(std::span<Pending* const> rows) {
   uint32_t stacked = 0;
   for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
@@ -43,7 +54,7 @@ uint32_t stacked_inputs(std::span<Pending* const> rows) {
       }
     }
   }
-  return stacked;
+  return stacked ? stacked : some_input(*rows[0]);
 }
 
 // Rows that lie at equal distances in one storage are a view of it. Empty: they do not.

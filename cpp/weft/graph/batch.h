@@ -2,7 +2,8 @@
 // or shared by all rows; the rule is written with ops and gives the outputs with rows in
 // dimension 0.
 //
-//   .batch = [](const Batched& b) -> Values { return {softmax(b.in(0), b.dim("dim", b.rank(0)))}; }
+//   .batch = [](const Batched& b) -> Values { return {softmax(b.with_rows(0), b.dim("dim",
+//   b.rank(0)))}; }
 //
 // A rule that cannot do it this time gives nothing: then the rows run one by one.
 #pragma once

@@ -165,21 +165,33 @@ inline OfParts of_parts() { return {}; }
 class Batched;
 using BatchFunction = Values (*)(const Batched& batch);
 
-// How many applications, one for each row, run as one (graph/batch.h).
+// How many applications, one for each row, run as one (graph/batch.h). Element-wise ops need none:
+// their shapes broadcast. Kernels and views have one or a reason, or the build fails.
 struct BatchRule {
   BatchRule() = default;
   template <class F>
     requires std::is_convertible_v<F, BatchFunction>
-  BatchRule(F f, uint32_t weights = 0) : function(f), weights(weights) {}
-  struct Reason {
-    std::string_view text;
-  };
-  BatchRule(Reason reason) : reason(reason.text) {}
+  BatchRule(F f) : function(f) {}
   BatchFunction function = nullptr;
   uint32_t weights = 0;          // bit i: input i, if it is a parameter, is one and the same
   std::string_view free = {};    // an attribute in which rows may differ
   std::string_view reason = "";  // why there is none
 };
+// Rows that read different parameters as one of these inputs do not run together.
+inline BatchRule with_weights(std::initializer_list<int> inputs, BatchRule rule) {
+  for (int i : inputs) rule.weights |= bit_of(i);
+  return rule;
+}
+// Rows may differ in this attribute; `Batched::row_attributes` has each one's.
+inline BatchRule differing_in(std::string_view attribute, BatchRule rule) {
+  rule.free = attribute;
+  return rule;
+}
+inline BatchRule no_batch(std::string_view reason) {
+  BatchRule rule;
+  rule.reason = reason;
+  return rule;
+}
 
 // What the declaration says; `Op` adds what is derived from it.
 struct Declaration {
@@ -188,8 +200,8 @@ struct Declaration {
   Shape shape;
   Run run;
   Rule gradient;
-  std::string_view shown_as = {};  // grad_fn's name where PyTorch's differs from the op's
   BatchRule batch = {};
+  std::string_view shown_as = {};  // grad_fn's name where PyTorch's differs from the op's
 };
 
 struct Op : Declaration {

@@ -36,6 +36,7 @@ class Places {
   static Places of_view(const Array& view);
 
   int64_t outer_count = 1, chosen_count = 0, inner_count = 1;
+  int64_t columns = 1;  // chosen places are rows of so many; those of different columns differ
   const int64_t* outer() const { return outer_.as<int64_t>(); }
   const int64_t* chosen(int64_t row) const {
     return chosen_.as<int64_t>() + (each_its_own_ ? row * chosen_count : 0);

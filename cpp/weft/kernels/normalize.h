@@ -10,10 +10,10 @@ namespace weft::kernels {
 
 using tensor::Array;
 
-// Softmax (or its logarithm) of rows of `size`.
-void softmax(const Array& in, int64_t size, bool logarithm, const Array& out);
+// Softmax (or its logarithm) along a dimension.
+void softmax(const Array& in, int64_t dim, bool logarithm, const Array& out);
 // From the gradient and the result of softmax.
-void softmax_backward(const Array& grad, const Array& out, int64_t size, bool logarithm,
+void softmax_backward(const Array& grad, const Array& out, int64_t dim, bool logarithm,
                       const Array& grad_in);
 
 // (x - mean) / sqrt(variance + epsilon) * weight + bias over rows of `size`; weight and bias may be

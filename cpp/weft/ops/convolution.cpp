@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/kernels/conv.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 
 namespace weft::ops {
@@ -206,6 +207,13 @@ Value weight_of(const Arguments& a, const Value& image, const Value& small, cons
                             a.integers("padding"), a.integers("dilation"), a.integer("groups"));
 }
 
+// Images one by one: the rows take the place of N, which is 1.
+Values image_rows(const Batched& b) {
+  if (b.is_stacked(1) || b.is_stacked(2) || b.sizes(0)[0] != 1) return {};
+  const Values inputs{squeeze(b.with_rows(0), {{1}}), b.in(1), b.was_given(2) ? b.in(2) : Value()};
+  return {unsqueeze(graph::record(b.op, inputs, b.attributes)[0], 1)};
+}
+
 }  // namespace
 
 OP(convolution) {
@@ -223,6 +231,7 @@ OP(convolution) {
             g.needs(1) ? weight_of(g, g.input(0), grad, g.input_sizes(1)) : Value(),
             g.needs(2) ? sum(grad, bias_dims(grad)) : Value()};
   },
+  .batch = with_weights({1, 2}, image_rows),
 };
 
 OP(convolution_transpose) {
@@ -242,6 +251,7 @@ OP(convolution_transpose) {
             g.needs(1) ? weight_of(g, grad, g.input(0), g.input_sizes(1)) : Value(),
             g.needs(2) ? sum(grad, bias_dims(grad)) : Value()};
   },
+  .batch = with_weights({1, 2}, image_rows),
   .shown_as = "ConvolutionBackward0",
 };
 
@@ -287,6 +297,7 @@ OP(convolution_weight) {
     return {g.needs(0) ? spread(g, g.input(1), v, g.input_sizes(0)) : Value(),
             g.needs(1) ? cut(convolved(g, g.input(0), v), g.input_sizes(1)) : Value()};
   },
+  .batch = no_batch("it adds up over all images of one example"),
 };
 
 }  // namespace weft::ops

@@ -1,6 +1,7 @@
 // Copies: what in-place writes are made of, to another dtype, and as they are.
 #include "ops.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -8,7 +9,16 @@ using base::ErrorKind;
 
 namespace {
 
+void like_first(Call& call) {
+  call.compute = call[0].dtype();
+  call.add_output(call[0].sizes(), call[0].dtype());
+}
+
 void copy_second(Call& call) { kernels::copy(call.in(1).expand(call.out().sizes), call.out()); }
+
+Values copy_rows(const Batched& b) {
+  return {copy(b.with_rows(0), rows_in_dtype(b, 1, b.rank(0), b.dtype(0)))};
+}
 
 }  // namespace
 
@@ -21,10 +31,11 @@ OP(copy) {
     call.require(both && *both == call[0].sizes(), ErrorKind::shape,
                  "source must broadcast to input; input is ", call[0].sizes(), ", source is ",
                  call[1].sizes());
-    call.add_output(call[0].sizes(), call[0].dtype());
+    like_first(call);
   },
   .run = kernel(copy_second),
   .gradient = [](Gradient& g) -> Values { return {Value(), g.grad()}; },
+  .batch = copy_rows,
 };
 
 OP(fill) {
@@ -33,10 +44,11 @@ OP(fill) {
   .shape = [](Call& call) {
     call.require(call[1].rank() == 0, ErrorKind::shape,
                  "value must be a number or a 0-d tensor; value is ", call[1].sizes());
-    call.add_output(call[0].sizes(), call[0].dtype());
+    like_first(call);
   },
   .run = kernel(copy_second),
   .gradient = [](Gradient& g) -> Values { return {Value(), g.grad()}; },
+  .batch = copy_rows,
 };
 
 OP(zero) {
@@ -45,6 +57,7 @@ OP(zero) {
   .shape = [](Call& call) { call.add_output(call[0].sizes(), call[0].dtype()); },
   .run = kernel([](Call& call) { kernels::fill(call.out(), int64_t{0}); }),
   .gradient = [](Gradient&) -> Values { return {Value()}; },
+  .batch = rows_alike,
 };
 
 OP(cast) {
@@ -55,6 +68,7 @@ OP(cast) {
   .run = kernel([](Call& call) { kernels::copy(call.in(0), call.out()); }),
   // The engine brings a gradient to its input's dtype.
   .gradient = [](Gradient& g) -> Values { return {g.grad()}; },
+  .batch = rows_alike,
   .shown_as = "ToCopyBackward0",
 };
 
@@ -64,6 +78,7 @@ OP(clone) {
   .shape = [](Call& call) { call.add_output(call.in(0).sizes, call.in(0).dtype); },
   .run = kernel([](Call& call) { kernels::copy(call.in(0), call.out()); }),
   .gradient = [](Gradient& g) -> Values { return {g.grad()}; },
+  .batch = rows_alike,
 };
 
 OP(contiguous) {

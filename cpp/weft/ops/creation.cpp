@@ -1,6 +1,7 @@
 // Tensors from nothing but numbers.
 #include "ops.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -9,6 +10,7 @@ using namespace graph;
 namespace {
 
 constexpr std::string_view is_constant = "it has no tensor arguments";
+constexpr std::string_view runs_once = "it has no tensor arguments: equal ones run once";
 
 DType dtype_or(const Call& call, DType otherwise) {
   return call.has("dtype") ? call.dtype("dtype") : otherwise;
@@ -39,6 +41,7 @@ OP(zeros) {
   .shape = [](Call& call) { sized(call, tensor::default_dtype); },
   .run = kernel(fill_with_zero),
   .gradient = no_gradient(is_constant),
+  .batch = no_batch(runs_once),
 };
 
 OP(ones) {
@@ -47,6 +50,7 @@ OP(ones) {
   .shape = [](Call& call) { sized(call, tensor::default_dtype); },
   .run = kernel([](Call& call) { kernels::fill(call.out(), int64_t{1}); }),
   .gradient = no_gradient(is_constant),
+  .batch = no_batch(runs_once),
 };
 
 OP(zeros_like) {
@@ -57,6 +61,7 @@ OP(zeros_like) {
   },
   .run = kernel(fill_with_zero),
   .gradient = no_gradient("it uses only the shape and dtype of input"),
+  .batch = rows_alike,
 };
 
 OP(full) {
@@ -78,6 +83,7 @@ OP(full) {
     }
   }),
   .gradient = no_gradient(is_constant),
+  .batch = no_batch(runs_once),
 };
 
 OP(arange) {
@@ -101,6 +107,7 @@ OP(arange) {
     }
   }),
   .gradient = no_gradient(is_constant),
+  .batch = no_batch(runs_once),
 };
 
 }  // namespace weft::ops

@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "weft/kernels/index.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -75,6 +76,7 @@ void scatter_shape(Call& call) {
                  "src must have the shape of index; src is ", call.in(2).sizes, ", index is ",
                  call.in(1).sizes);
   }
+  call.compute = call.in(0).dtype;
   call.add_output(call.in(0).sizes, call.in(0).dtype);
 }
 
@@ -174,6 +176,32 @@ Values index_inputs(Gradient& g, size_t behind) {
   return indices;
 }
 
+// --- rows of a batch -----------------------------------------------------------------------------
+
+// `dims` one up, behind the rows; empty if they are no neighbours, so that those of the indices
+// would go before the rows.
+Dims moved_neighbours(const Batched& b, int64_t rank) {
+  Dims dims;
+  for (int64_t dim : b.integers("dims")) {
+    dims.push_back(tensor::wrap_dim(b.op.name, dim, rank) + 1);
+    if (dims.back() != dims[0] + static_cast<int64_t>(dims.size()) - 1) return {};
+  }
+  return dims;
+}
+
+bool shares_indices(const Batched& b, size_t behind) {
+  for (size_t i = 1; i + behind < b.input_count(); ++i) {
+    if (b.is_stacked(i)) return false;
+  }
+  return true;
+}
+
+Values index_inputs(const Batched& b, size_t behind) {
+  Values indices;
+  for (size_t i = 1; i + behind < b.input_count(); ++i) indices.push_back(b.in(i));
+  return indices;
+}
+
 // Drops leading dimensions of size 1 that `rank` has no room for.
 Array without_leading_ones(Array array, size_t rank) {
   while (array.sizes.size() > rank && array.sizes[0] == 1) {
@@ -205,6 +233,7 @@ OP(gather) {
         scatter_add(zeros(g.input_sizes(), g.output_dtype()), g.integer("dim"), index, g.grad()),
         Value()};
   },
+  .batch = rows_along,
 };
 
 OP(scatter) {
@@ -220,6 +249,13 @@ OP(scatter) {
     return {g.needs(0) ? scatter(g.grad(), dim, index, 0.0) : Value(), Value(),
             g.needs(2) ? gather(g.grad(), dim, index) : Value()};
   },
+  .batch = [](const Batched& b) -> Values {
+    if (!b.is_number(2)) return rows_along(b);
+    const int64_t rank = b.rank(0);
+    if (rank == 0 || b.rank(1) != rank) return {};
+    const Value index = b.with_rows(1), src = rows_in_dtype(b, 2, rank, b.dtype(0));
+    return {scatter(b.with_rows(0), b.dim("dim", rank), index, expand(src, index.sizes()))};
+  },
 };
 
 OP(scatter_add) {
@@ -233,6 +269,7 @@ OP(scatter_add) {
     const Value& index = g.input(1);
     return {g.grad(), Value(), g.needs(2) ? gather(g.grad(), g.integer("dim"), index) : Value()};
   },
+  .batch = rows_along,
 };
 
 OP(scatter_combine) {
@@ -247,6 +284,7 @@ OP(scatter_combine) {
   },
   .run = kernel([](Call& call) { scatter_kernel(call, combine_of(call)); }),
   .gradient = no_gradient("scatter_reduce has the rules of its gradient"),
+  .batch = rows_along,
 };
 
 // --- indices of whole dimensions -----------------------------------------------------------------
@@ -264,6 +302,18 @@ OP(index) {
         index_backward(g.grad(), index_inputs(g, 0), g.input_sizes(), g.integers("dims"));
     return results;
   },
+  .batch = with_weights({0}, [](const Batched& b) -> Values {
+    const Dims dims = moved_neighbours(b, b.rank(0));
+    if (dims.empty()) return {};
+    if (shares_indices(b, 0)) return {index(b.with_rows(0), index_inputs(b, 0), dims)};
+    if (dims.size() == 1) return {pick_rows(b, dims[0] - 1, b.with_rows(1))};
+    if (b.is_stacked(0) || dims[0] != 1) return {};
+    int64_t rank = 0;
+    for (size_t i = 1; i < b.input_count(); ++i) rank = std::max(rank, b.rank(i));
+    Values indices;
+    for (size_t i = 1; i < b.input_count(); ++i) indices.push_back(b.with_rows(i, rank));
+    return {index(b.in(0), indices, b.integers("dims"))};
+  }),
 };
 
 OP(index_select) {
@@ -287,6 +337,12 @@ OP(index_select) {
     const Value places = index.rank() == 1 ? index : unsqueeze(index, 0);
     return {index_backward(g.grad(), {places}, g.input_sizes(), {g.integer("dim")}), Value()};
   },
+  .batch = with_weights({0}, [](const Batched& b) -> Values {
+    if (b.rank(0) == 0) return {};
+    const int64_t dim = b.dim("dim", b.rank(0));
+    if (!b.is_stacked(1)) return {index_select(b.with_rows(0), dim, b.in(1))};
+    return {pick_rows(b, dim - 1, b.with_rows(1, 1))};
+  }),
 };
 
 OP(embedding) {
@@ -305,6 +361,10 @@ OP(embedding) {
                                    : masked_fill(g.grad(), unsqueeze(eq(indices, padding), -1), 0.0);
     return {index_backward(grad, {indices}, g.input_sizes(), {0}), Value()};
   },
+  .batch = with_weights({0}, [](const Batched& b) -> Values {
+    if (b.is_stacked(0)) return {};  // each example has a table of its own
+    return {embedding(b.in(0), b.with_rows(1), b.integer("padding_idx"))};
+  }),
 };
 
 OP(index_backward) {
@@ -329,6 +389,16 @@ OP(index_backward) {
     Values results(g.input_count());
     results[0] = index(g.grad(), index_inputs(g, 0), g.integers("dims"));
     return results;
+  },
+  .batch = [](const Batched& b) -> Values {
+    const Dims sizes = b.with_rows(b.integers("size"));
+    const Dims dims = moved_neighbours(b, b.integers("size").size());
+    if (dims.empty()) return {};
+    if (shares_indices(b, 0)) return {index_backward(b.with_rows(0), index_inputs(b, 0), sizes, dims)};
+    if (dims.size() > 1) return {};
+    const Value indices = spread_rows(b.with_rows(1), dims[0], sizes);
+    return {scatter_add(zeros(sizes, b.dtype(0)), dims[0], indices,
+                        reshape(b.with_rows(0), indices.sizes()))};
   },
 };
 
@@ -370,6 +440,26 @@ OP(index_put) {
     }
     if (g.needs(last)) results[last] = index(g.grad(), indices, dims);
     return results;
+  },
+  .batch = [](const Batched& b) -> Values {
+    const Dims dims = moved_neighbours(b, b.rank(0));
+    const size_t last = b.input_count() - 1;
+    if (dims.empty()) return {};
+    int64_t index_rank = 0;
+    for (size_t i = 1; i < last; ++i) index_rank = std::max(index_rank, b.rank(i));
+    const int64_t rank = b.rank(0) - static_cast<int64_t>(dims.size()) + index_rank;
+    if (b.rank(last) > rank) return {};
+    const Value input = b.with_rows(0), values = b.with_rows(last, rank);
+    const bool adds = b.flag("accumulate");
+    if (shares_indices(b, 1)) return {index_put(input, index_inputs(b, 1), values, dims, adds)};
+    if (dims.size() > 1) return {};
+    const Value indices = spread_rows(b.with_rows(1), dims[0], input.sizes());
+    Dims sizes = b.with_rows(b.sizes(0));
+    sizes.erase(dims[0]);
+    for (int64_t i = 0; i < index_rank; ++i) sizes.insert(dims[0] + i, b.sizes(1)[i]);
+    const Value spread = reshape(expand(values, sizes), indices.sizes());
+    return {adds ? scatter_add(input, dims[0], indices, spread)
+                 : scatter(input, dims[0], indices, spread)};
   },
 };
 
@@ -416,6 +506,7 @@ OP(nonzero) {
     }
   }),
   .gradient = no_gradient("indices are integers"),
+  .batch = no_batch("its shape depends on values"),
 };
 
 }  // namespace weft::ops

@@ -3,6 +3,7 @@
 
 #include "ops.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -106,6 +107,7 @@ OP(cat) {
     }
     return pieces;
   },
+  .batch = rows_along,
 };
 
 OP(stack) {
@@ -126,6 +128,11 @@ OP(stack) {
   },
   .run = kernel([](Call& call) { copy_pieces(call, true); }),
   .gradient = [](Gradient& g) -> Values { return unbind(g.grad(), g.integer("dim")); },
+  .batch = [](const Batched& b) -> Values {
+    Values tensors;
+    for (size_t i = 0; i < b.input_count(); ++i) tensors.push_back(b.with_rows(i));
+    return {stack(tensors, b.dim("dim", b.rank(0) + 1))};
+  },
 };
 
 }  // namespace weft::ops

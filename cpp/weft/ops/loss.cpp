@@ -1,5 +1,6 @@
 // The cross-entropy of classes in one pass. The other losses are made of plain ops in Python.
 #include "weft/kernels/normalize.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 
 namespace weft::ops {
@@ -80,6 +81,25 @@ OP(cross_entropy_classes) {
     const Value slope = (softmax(input, 1) - hits) * factor;
     return {masked_fill(slope, unsqueeze(skipped, 1), 0), Value()};
   },
+  .batch = [](const Batched& b) -> Values {
+    const Value scores = b.with_rows(0), target = b.with_rows(1);
+    const int64_t ignored = b.integer("ignore_index");
+    const std::string& reduction = b.string("reduction");
+    const Value skipped = eq(target, Value(ignored));
+    Value losses;
+    if (b.sizes(1)[0] == 1) {
+      losses = cross_entropy_classes(squeeze(scores, {{1}}), squeeze(target, {{1}}), ignored, "none")[0];
+      losses = unsqueeze(losses, 1);
+    } else {
+      const Value safe = unsqueeze(masked_fill(target, skipped, 0), 2);
+      losses = squeeze(gather(-log_softmax(scores, 2), 2, safe), {{2}});
+      losses = masked_fill(losses, skipped, 0);
+    }
+    const Value rows = sum(logical_not(skipped), {{1}}, false, lane_dtype(losses.dtype()));
+    if (reduction == "none") return {losses, rows};
+    const Value total = sum(losses, {{1}});
+    return {reduction == "sum" ? total : cast(total / rows, losses.dtype()), rows};
+  },
   .shown_as = "NllLossBackward0",
 };
 
@@ -111,6 +131,17 @@ OP(cross_entropy_backward) {
   }),
   .gradient = no_gradient("cross_entropy_classes's rule uses plain ops where gradients of gradients "
                           "are wanted"),
+  .batch = [](const Batched& b) -> Values {
+    if (b.sizes(2)[0] != 1) return {};  // the kernel has one loss a row
+    const std::string& reduction = b.string("reduction");
+    Value factor = b.with_rows(0);
+    if (reduction == "none") factor = squeeze(factor, {{1}});
+    if (reduction == "mean") factor = factor / b.with_rows(3);
+    const Value result =
+        cross_entropy_backward(cast(factor, b.dtype(0)), squeeze(b.with_rows(1), {{1}}),
+                               squeeze(b.with_rows(2), {{1}}), Value(1.0), b.integer("ignore_index"), "none");
+    return {unsqueeze(result, 1)};
+  },
 };
 
 }  // namespace weft::ops

@@ -5,6 +5,7 @@
 #include "ops.h"
 #include "weft/kernels/gemm.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -54,6 +55,12 @@ int64_t count_of_rows(const Array& array) {
   return tensor::count_of(std::span(array.sizes.data(), array.sizes.size() - 1));
 }
 
+Values matrix_rows(const Batched& b) {
+  const int64_t rank = std::max(b.rank(0), b.rank(1));
+  const auto in = [&](size_t i) { return b.is_stacked(i) ? b.with_rows(i, rank) : b.in(i); };
+  return {batched_matmul(in(0), in(1))};
+}
+
 }  // namespace
 
 // --- two matrices -----------------------------------------------------------------------------------
@@ -86,6 +93,11 @@ OP(mm) {
     return {g.needs(0) ? linear(g.grad(), g.input(1)) : Value(),
             g.needs(1) ? weight_gradient(g.input(0), g.grad()) : Value()};
   },
+  .batch = with_weights({0, 1}, [](const Batched& b) -> Values {
+    if (!b.is_stacked(1)) return {linear(b.with_rows(0), t(b.in(1)))};
+    if (b.is_stacked(0)) return {batched_matmul(b.with_rows(0), b.with_rows(1))};
+    return {clone(swapped(linear(swapped(b.with_rows(1)), b.in(0))))};
+  }),
 };
 
 OP(outer_sum) {
@@ -116,6 +128,14 @@ OP(outer_sum) {
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? linear(g.input(1), g.grad()) : Value(),
             g.needs(1) ? matmul(g.input(0), g.grad()) : Value()};
+  },
+  .batch = [](const Batched& b) -> Values {
+    const auto matrices = [&](size_t i) {
+      return reshape(b.with_rows(i), {b.rows(), tensor::count_of(b.sizes(i)) / b.sizes(i).back(),
+                                      b.sizes(i).back()});
+    };
+    if (b.sizes(0).back() == 0 || b.sizes(1).back() == 0) return {};
+    return {batched_matmul(swapped(matrices(0)), matrices(1))};
   },
 };
 
@@ -169,6 +189,21 @@ OP(linear) {
     return {!g.needs(0) ? Value() : grad.rank() == 2 ? mm(grad, g.input(1)) : matmul(grad, g.input(1)),
             g.needs(1) ? weight_gradient(grad, g.input(0)) : Value(), g.needs(2) ? grad : Value()};
   },
+  .batch = with_weights({1, 2}, [](const Batched& b) -> Values {
+    const bool bias = b.was_given(2), own_bias = bias && (b.is_stacked(1) || b.is_stacked(2));
+    Value result;
+    if (!b.is_stacked(1)) {
+      result = linear(b.with_rows(0), b.in(1), bias && !own_bias ? b.in(2) : Value());
+    } else {
+      Dims sizes = b.with_rows(b.sizes(0));
+      const int64_t size = sizes.back(), count = tensor::count_of(b.sizes(0));
+      sizes.back() = b.sizes(1)[0];
+      if (size == 0) return {};
+      const Value rows = reshape(b.with_rows(0), {b.rows(), count / size, size});
+      result = reshape(batched_matmul(rows, swapped(b.with_rows(1))), sizes);
+    }
+    return {own_bias ? result + b.with_rows(2, b.rank(0)) : result};
+  }),
   .shown_as = "AddmmBackward0",
 };
 
@@ -188,6 +223,7 @@ OP(bmm) {
     return {g.needs(0) ? bmm(g.grad(), swapped(g.input(1))) : Value(),
             g.needs(1) ? bmm(swapped(g.input(0)), g.grad()) : Value()};
   },
+  .batch = matrix_rows,
 };
 
 OP(mv) {
@@ -209,6 +245,11 @@ OP(mv) {
     return {g.needs(0) ? unsqueeze(g.grad(), 1) * g.input(1) : Value(),
             g.needs(1) ? mv(swapped(g.input(0)), g.grad()) : Value()};
   },
+  .batch = with_weights({0, 1}, [](const Batched& b) -> Values {
+    if (!b.is_stacked(0)) return {linear(b.with_rows(1), b.in(0))};
+    const Value column = b.is_stacked(1) ? unsqueeze(b.with_rows(1), 2) : unsqueeze(b.in(1), 1);
+    return {squeeze(batched_matmul(b.with_rows(0), column), {{2}})};
+  }),
 };
 
 OP(dot) {
@@ -229,6 +270,9 @@ OP(dot) {
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? g.grad() * g.input(1) : Value(),
             g.needs(1) ? g.grad() * g.input(0) : Value()};
+  },
+  .batch = [](const Batched& b) -> Values {
+    return {sum(b.with_rows(0) * b.with_rows(1), {{1}}, false, b.dtype(0))};
   },
 };
 
@@ -272,6 +316,7 @@ OP(batched_matmul) {
                                      : matmul(swapped(g.input(0)), grad);
     return {first, second};
   },
+  .batch = matrix_rows,
   .shown_as = "UnsafeViewBackward0",
 };
 
@@ -337,6 +382,11 @@ OP(addmm) {
     return {g.needs(0) ? grad : Value(), g.needs(1) ? linear(grad, g.input(2)) : Value(),
             g.needs(2) ? weight_gradient(g.input(1), grad) : Value()};
   },
+  .batch = with_weights({0, 1, 2}, [](const Batched& b) -> Values {
+    const Value product = !b.is_stacked(2) ? linear(b.with_rows(1), t(b.in(2)))
+                                           : batched_matmul(b.in(1), b.with_rows(2));
+    return {product + (b.is_stacked(0) ? b.with_rows(0, 2) : b.in(0))};
+  }),
 };
 
 }  // namespace weft::ops

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "weft/kernels/normalize.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 
 namespace weft::ops {
@@ -12,30 +13,9 @@ using base::ErrorKind;
 
 namespace {
 
-// Calls kernel(inputs, size of a row, output), all contiguous and of the lane's dtype, with the rows
-// along `dim`. A dimension that is not the last one is turned to the end first, and back afterwards.
-template <class Kernel>
-void over_rows(Call& call, Kernel kernel) {
-  const Array& out = call.out();
-  const DType lane = lane_dtype(out.dtype);
-  const int64_t rank = std::max<int64_t>(out.rank(), 1), given = call.integer("dim");
-  const int64_t dim = given < 0 ? given + rank : given;
-  const int64_t size = out.sizes.empty() ? 1 : out.sizes[dim];
-  Array inputs[2];
-  if (dim == rank - 1) {
-    for (size_t i = 0; i < call.inputs.size(); ++i) inputs[i] = call.contiguous(i, lane);
-    return into(out, [&](const Array& wide) { kernel(inputs, size, wide); });
-  }
-  Dims order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + dim, order.begin() + dim + 1, order.end());
-  const Array turned = out.permute(order), rows = Array::allocate(turned.sizes, lane);
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    inputs[i] = Array::allocate(turned.sizes, lane);
-    kernels::copy(call.in(i).permute(order), inputs[i]);
-  }
-  kernel(inputs, size, rows);
-  kernels::copy(rows, turned);
+int64_t dim_of(const Call& call) {
+  const int64_t dim = call.integer("dim");
+  return dim < 0 ? dim + std::max<int64_t>(call.in(0).rank(), 1) : dim;
 }
 
 void require_dim(const Call& call) {
@@ -54,9 +34,8 @@ void softmax_shape(Call& call) {
 
 template <bool logarithm>
 void run_softmax(Call& call) {
-  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
-    kernels::softmax(in[0], size, logarithm, out);
-  });
+  const Array in = call.contiguous(0, lane_dtype(call.out().dtype));
+  into(call.out(), [&](const Array& out) { kernels::softmax(in, dim_of(call), logarithm, out); });
 }
 
 void softmax_backward_shape(Call& call) {
@@ -71,8 +50,10 @@ void softmax_backward_shape(Call& call) {
 
 template <bool logarithm>
 void run_softmax_backward(Call& call) {
-  over_rows(call, [](const Array* in, int64_t size, const Array& out) {
-    kernels::softmax_backward(in[0], in[1], size, logarithm, out);
+  const DType lane = lane_dtype(call.out().dtype);
+  const Array grad = call.contiguous(0, lane), result = call.contiguous(1, lane);
+  into(call.out(), [&](const Array& out) {
+    kernels::softmax_backward(grad, result, dim_of(call), logarithm, out);
   });
 }
 
@@ -95,6 +76,7 @@ OP(softmax) {
   .gradient = [](Gradient& g) -> Values {
     return {softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
+  .batch = rows_along,
 };
 
 OP(log_softmax) {
@@ -105,6 +87,7 @@ OP(log_softmax) {
   .gradient = [](Gradient& g) -> Values {
     return {log_softmax_backward(g.grad(), g.output(), g.integer("dim"))};
   },
+  .batch = rows_along,
 };
 
 OP(softmax_backward) {
@@ -118,6 +101,7 @@ OP(softmax_backward) {
     return {softmax_backward(v, output, g.integer("dim")),
             v * (grad - sum(grad * output, dim, true)) - grad * sum(v * output, dim, true)};
   },
+  .batch = rows_along,
 };
 
 OP(log_softmax_backward) {
@@ -131,6 +115,7 @@ OP(log_softmax_backward) {
     const Dims dim = {g.integer("dim")};
     return {v - sum(weighted, dim, true), -weighted * sum(grad, dim, true)};
   },
+  .batch = rows_along,
 };
 
 // --- normalisation ----------------------------------------------------------------------------------
@@ -185,6 +170,15 @@ OP(layer_norm) {
     return {scale * (u - mean(u, dims, true) - normal * mean(u * normal, dims, true)),
             g.needs(1) ? grad * normal : Value(), g.needs(2) ? grad : Value()};
   },
+  .batch = with_weights({1, 2}, [](const Batched& b) -> Values {
+    const bool shared = !b.is_stacked(1) && !b.is_stacked(2);
+    const auto given = [&](size_t i) { return shared && b.was_given(i) ? b.in(i) : Value(); };
+    Value result = layer_norm(b.with_rows(0), b.integers("normalized_shape"), given(1), given(2),
+                              b.real("eps"));
+    if (!shared && b.was_given(1)) result = result * b.with_rows(1, b.rank(0));
+    if (!shared && b.was_given(2)) result = result + b.with_rows(2, b.rank(0));
+    return {result};
+  }),
   .shown_as = "NativeLayerNormBackward0",
 };
 
@@ -222,6 +216,15 @@ OP(layer_norm_backward) {
     });
   }),
   .gradient = no_gradient("layer_norm's rule uses plain ops where gradients of gradients are wanted"),
+  .batch = [](const Batched& b) -> Values {
+    const int64_t wanted = b.integer("wanted");
+    if (wanted != 1 || b.is_stacked(2)) return {};  // sums over rows of one example
+    const Value weight = b.was_given(2) ? b.in(2) : Value();
+    const Value result = layer_norm_backward(b.with_rows(0), b.with_rows(1), weight,
+                                             b.integer("size"), b.real("eps"), wanted)[0];
+    const Value none = zeros({b.rows(), 0}, result.dtype());
+    return {result, none, none};
+  },
 };
 
 }  // namespace weft::ops

@@ -13,6 +13,12 @@ constexpr std::string_view constant_result = "its result is constant almost ever
 // Zeros like a gradient, also where that is infinite.
 Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gradient, 0); }
 
+// A number in the gradient's dtype: by itself it is computed with in the default one, which may be
+// narrower. Tensors are as they are.
+Value in_dtype_of(const Value& gradient, const Value& operand) {
+  return operand->is_number ? where(lt(gradient, gradient), gradient, operand) : operand;
+}
+
 // Of the larger or smaller of two: equal ones share the gradient evenly.
 Values extreme_gradient(Gradient& g, bool largest) {
   const Value &x = g.input(0), &y = g.input(1);
@@ -151,7 +157,7 @@ OP(pow) {
   },
   .run = FORMULA(numbers, (x, y), pow(x, y)),
   .gradient = [](Gradient& g) -> Values {
-    const Value &x = g.input(0), &y = g.input(1);
+    const Value x = in_dtype_of(g.grad(), g.input(0)), y = in_dtype_of(g.grad(), g.input(1));
     Values result(2);
     if (g.needs(0)) result[0] = where(eq(y, 0), 0, g.grad() * (y * pow(x, y - 1)));
     if (g.needs(1)) {
@@ -227,7 +233,7 @@ OP(lerp) {
   .run = FORMULA(floats, (x, y, w), abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (1 - w)),
   .gradient = [](Gradient& g) -> Values {
     Values result(3);
-    if (g.needs(0)) result[0] = g.grad() * (1 - g.input(2));
+    if (g.needs(0)) result[0] = g.grad() - g.grad() * g.input(2);
     if (g.needs(1)) result[1] = g.grad() * g.input(2);
     if (g.needs(2)) result[2] = g.grad() * (g.input(1) - g.input(0));
     return result;

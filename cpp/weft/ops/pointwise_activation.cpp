@@ -64,7 +64,7 @@ OP(elu) {
     const Value slope = g.grad() * g.input(2);
     // The exponent is limited, so that nothing overflows in the branch that is not taken.
     const Value e = exp(where(gt(x, 0), 0, x) * rate);
-    return {where(gt(x, 0), slope, slope * (alpha * rate * e)),
+    return {where(gt(x, 0), slope, slope * (e * alpha * rate)),
             g.needs(1) ? where(gt(x, 0), 0, slope * (e - 1)) : Value(), Value(), Value()};
   },
 };

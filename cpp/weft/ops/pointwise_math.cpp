@@ -132,7 +132,8 @@ OP(xlogy) {
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &y = g.input(1);
     Values result(2);
-    if (g.needs(0)) result[0] = where(eq(x, 0), where(le(y, 0), 0, g.grad() * log(y)), g.grad() * log(y));
+    // xlogy of the gradient is its product with log(y), also where y is a plain number.
+    if (g.needs(0)) result[0] = where(logical_and(eq(x, 0), le(y, 0)), 0, xlogy(g.grad(), y));
     if (g.needs(1)) result[1] = g.grad() * (x / y);
     return result;
   },

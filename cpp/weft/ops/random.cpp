@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "weft/kernels/map.h"
 #include "weft/kernels/random.h"
+#include "weft/ops/batching.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -41,6 +42,7 @@ void require_probability(const Call& call, double p, std::string_view name) {
   call.require(p >= 0 && p <= 1, ErrorKind::value, name, " must be between 0 and 1, got ", p);
 }
 
+constexpr std::string_view draws_alone = "each row draws its own random numbers";
 constexpr std::string_view is_random = "random numbers do not depend on the arguments smoothly";
 
 }  // namespace
@@ -52,6 +54,7 @@ OP(rand) {
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_uniform(stream_of(call), call.out(), 0, 1); }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(randn) {
@@ -61,6 +64,7 @@ OP(randn) {
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_normal(stream_of(call), call.out(), 0, 1); }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(randint) {
@@ -82,6 +86,7 @@ OP(randint) {
                              static_cast<uint64_t>(call.integer("high")) - low);
   }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(bernoulli) {
@@ -115,6 +120,7 @@ OP(bernoulli) {
     kernels::copy(result, out);
   }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(uniform) {
@@ -133,6 +139,7 @@ OP(uniform) {
     kernels::random_uniform(stream_of(call), call.out(), call.real("low"), call.real("high"));
   }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(gaussian) {
@@ -149,6 +156,7 @@ OP(gaussian) {
     kernels::random_normal(stream_of(call), call.out(), call.real("mean"), call.real("std"));
   }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(multinomial) {
@@ -182,6 +190,7 @@ OP(multinomial) {
     call.require(!problem, ErrorKind::value, problem.value_or(""));
   }),
   .gradient = no_gradient(is_random),
+  .batch = no_batch(draws_alone),
 };
 
 OP(dropout) {
@@ -209,6 +218,7 @@ OP(dropout) {
   .gradient = [](Gradient& g) -> Values {
     return {dropout(g.grad(), g.real("p"), g.flag("training"), g.random("generator"))};
   },
+  .batch = no_batch(draws_alone),
 };
 
 }  // namespace weft::ops

@@ -1,5 +1,6 @@
 // The gates of recurrent cells, everything between two matrix products as one op.
 #include "weft/kernels/normalize.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 
 namespace weft::ops {
@@ -63,6 +64,7 @@ OP(lstm_gates) {
                 -1),
             of_cell * f};
   },
+  .batch = rows_alike,
 };
 
 OP(lstm_gates_backward) {
@@ -95,6 +97,7 @@ OP(lstm_gates_backward) {
     });
   }),
   .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),
+  .batch = rows_alike,
 };
 
 OP(gru_gates) {
@@ -124,6 +127,7 @@ OP(gru_gates) {
     return {cat({of_reset, of_update, of_fresh}, -1),
             cat({of_reset, of_update, of_fresh * reset}, -1), grad * update};
   },
+  .batch = rows_alike,
 };
 
 OP(gru_gates_backward) {
@@ -147,6 +151,7 @@ OP(gru_gates_backward) {
     });
   }),
   .gradient = no_gradient("gru_gates's rule uses plain ops where gradients of gradients are wanted"),
+  .batch = rows_alike,
 };
 
 }  // namespace weft::ops

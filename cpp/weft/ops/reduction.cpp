@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weft/kernels/reduce.h"
+#include "weft/ops/batching.h"
 #include "weft/ops/lanes.h"
 #include "weft/tensor/promotion.h"
 
@@ -177,6 +178,15 @@ void find_positions(Call& call, bool largest, const Array* values, const Array& 
   kernels::extreme_positions(in, dim, largest, values, indices);
 }
 
+// Without a dimension, over all elements of a row.
+Values position_rows(const Batched& b) {
+  if (b.has("dim")) return rows_along(b);
+  Dims sizes{b.rows()};
+  if (b.flag("keepdim")) sizes.resize(static_cast<size_t>(b.rank(0)) + 1, 1);
+  const Value flat = reshape(b.with_rows(0), {b.rows(), tensor::count_of(b.sizes(0))});
+  return {reshape(graph::record(b.op, {flat}, {int64_t{1}, false})[0], sizes)};
+}
+
 void find_extremes(Call& call, bool largest) {
   into(call.out(0), [&](const Array& out) { find_positions(call, largest, &out, call.out(1)); });
 }
@@ -264,6 +274,7 @@ OP(sum) {
     if (!modes.grad && !modes.tracer) return {Value(wide.array().expand(g.input_sizes()))};
     return {expand(wide, g.input_sizes())};
   },
+  .batch = rows_along,
 };
 
 OP(mean) {
@@ -287,6 +298,7 @@ OP(mean) {
     const Value share = g.grad() / count;
     return {expand(share.rank() == 0 ? share : restored(g, share, dims), g.input_sizes())};
   },
+  .batch = rows_along,
 };
 
 OP(prod) {
@@ -301,6 +313,7 @@ OP(prod) {
     const int64_t dim = tensor::wrap_dim("prod", g.integer("dim"), input.rank());
     return {restored(g, g.grad(), DimMask{1} << dim) * product_of_others(input, dim)};
   },
+  .batch = rows_along,
 };
 
 OP(any) {
@@ -309,6 +322,7 @@ OP(any) {
   .shape = shape_of_truth,
   .run = kernel([](Call& call) { run_truth(call, false); }),
   .gradient = no_gradient("a truth value has none"),
+  .batch = rows_along,
 };
 
 OP(all) {
@@ -317,6 +331,7 @@ OP(all) {
   .shape = shape_of_truth,
   .run = kernel([](Call& call) { run_truth(call, true); }),
   .gradient = no_gradient("a truth value has none"),
+  .batch = rows_along,
 };
 
 // --- extremes ---------------------------------------------------------------------------------------
@@ -328,6 +343,7 @@ OP(amax) {
   .shape = shape_of_extreme,
   .run = kernel(run_reduction<Reduction::largest>),
   .gradient = extreme_gradient,
+  .batch = rows_along,
 };
 
 OP(amin) {
@@ -337,6 +353,7 @@ OP(amin) {
   .shape = shape_of_extreme,
   .run = kernel(run_reduction<Reduction::smallest>),
   .gradient = extreme_gradient,
+  .batch = rows_along,
 };
 
 OP(max_dim) {
@@ -346,6 +363,7 @@ OP(max_dim) {
   .shape = shape_of_extreme_with_position,
   .run = kernel([](Call& call) { find_extremes(call, true); }),
   .gradient = picked_gradient,
+  .batch = rows_along,
   .shown_as = "MaxBackward0",
 };
 
@@ -356,6 +374,7 @@ OP(min_dim) {
   .shape = shape_of_extreme_with_position,
   .run = kernel([](Call& call) { find_extremes(call, false); }),
   .gradient = picked_gradient,
+  .batch = rows_along,
   .shown_as = "MinBackward0",
 };
 
@@ -365,6 +384,7 @@ OP(argmax) {
   .shape = shape_of_position,
   .run = kernel([](Call& call) { find_positions(call, true, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
+  .batch = position_rows,
 };
 
 OP(argmin) {
@@ -373,6 +393,7 @@ OP(argmin) {
   .shape = shape_of_position,
   .run = kernel([](Call& call) { find_positions(call, false, nullptr, call.out()); }),
   .gradient = no_gradient("a position is an integer"),
+  .batch = position_rows,
 };
 
 // --- moments ---------------------------------------------------------------------------------
@@ -398,6 +419,7 @@ OP(var) {
     const Value away = g.input() - mean(g.input(), list_of(dims), true);
     return {restored(g, g.grad(), dims) * (away * (2 / degrees))};
   },
+  .batch = rows_along,
 };
 
 // --- running results --------------------------------------------------------------------------------
@@ -411,6 +433,7 @@ OP(cumsum) {
     if (g.input_sizes().empty()) return {g.grad()};
     return {reversed_cumsum(g.grad(), g.integer("dim"))};
   },
+  .batch = rows_along,
 };
 
 OP(cumprod) {
@@ -429,6 +452,7 @@ OP(cumprod) {
     const Value after = flip(linear_recurrence(flip(g.grad(), {dim}), next, dim), {dim});
     return {before * after};
   },
+  .batch = rows_along,
 };
 
 }  // namespace weft::ops

@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "weft/kernels/index.h"
 #include "weft/kernels/map.h"
+#include "weft/ops/batching.h"
 
 namespace weft::ops {
 using namespace graph;
@@ -111,6 +112,29 @@ void check_strides(const Call& call, const Dims& sizes, const Dims& strides, int
                strides, " and offset ", offset, " do not describe a part of a storage");
 }
 
+// One more than the last place that sizes and strides reach.
+int64_t reach_of(const Dims& sizes, const Dims& strides, int64_t offset) {
+  return Array{nullptr, sizes, strides, offset, DType::f32}.extent().second;
+}
+
+// A row's own index: `table[word]`, where each row has another word.
+Values select_rows(const Batched& b) {
+  const int64_t dim = wrap_dim("select", b.integer("dim"), b.rank(0)), size = b.sizes(0)[dim];
+  const size_t at = b.op.sig.find("index")->index;
+  Array indices = Array::allocate({b.rows()}, DType::i64);
+  auto* chosen = indices.as<int64_t>();
+  bool same = true;
+  for (int64_t r = 0; r < b.rows(); ++r) {
+    const int64_t i = std::get<int64_t>(b.row_attributes(r)[at]);
+    chosen[r] = i < 0 ? i + size : i;
+    same = same && chosen[r] == chosen[0];
+  }
+  if (same && b.is_stacked(0)) return {select(b.with_rows(0), dim + 1, chosen[0])};
+  Value rows(std::move(indices));
+  rows->has_rows = true;
+  return {pick_rows(b, dim, rows)};
+}
+
 // --- pieces of lists -----------------------------------------------------------------------------
 
 void add_pieces(Call& call, int64_t dim, const Dims& lengths) {
@@ -150,6 +174,7 @@ OP(alias) {
   .shape = [](Call& call) { call.outputs.push_back(call.in(0)); },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {g.grad()}; },
+  .batch = rows_alike,
 };
 
 OP(view) {
@@ -170,6 +195,7 @@ OP(view) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {reshape(g.grad(), g.input_sizes())}; },
+  .batch = rows_sized,
 };
 
 OP(reshape) {
@@ -203,6 +229,15 @@ OP(squeeze) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {view(g.grad(), g.input_sizes())}; },
+  .batch = [](const Batched& b) -> Values {
+    Dims dims;
+    for (int64_t dim = 0; dim < b.rank(0); ++dim) dims.push_back(dim + 1);
+    if (b.has("dim") && b.rank(0) > 0) {
+      dims = b.integers("dim");
+      for (int64_t& dim : dims) dim = wrap_dim("squeeze", dim, b.rank(0)) + 1;
+    }
+    return {dims.empty() ? alias(b.with_rows(0)) : squeeze(b.with_rows(0), dims)};
+  },
 };
 
 OP(unsqueeze) {
@@ -220,6 +255,9 @@ OP(unsqueeze) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {view(g.grad(), g.input_sizes())}; },
+  .batch = [](const Batched& b) -> Values {
+    return {unsqueeze(b.with_rows(0), b.dim("dim", b.rank(0) + 1))};
+  },
 };
 
 OP(permute) {
@@ -241,6 +279,11 @@ OP(permute) {
     for (int64_t i = 0; i < rank; ++i) inverse[dims[i] + (dims[i] < 0 ? rank : 0)] = i;
     return {permute(g.grad(), inverse)};
   },
+  .batch = [](const Batched& b) -> Values {
+    Dims dims{0};
+    for (int64_t dim : b.integers("dims")) dims.push_back(wrap_dim("permute", dim, b.rank(0)) + 1);
+    return {permute(b.with_rows(0), dims)};
+  },
 };
 
 OP(transpose) {
@@ -255,6 +298,7 @@ OP(transpose) {
   .gradient = [](Gradient& g) -> Values {
     return {transpose(g.grad(), g.integer("dim0"), g.integer("dim1"))};
   },
+  .batch = rows_along,
 };
 
 OP(t) {
@@ -268,6 +312,9 @@ OP(t) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {t(g.grad())}; },
+  .batch = [](const Batched& b) -> Values {
+    return {b.rank(0) < 2 ? alias(b.with_rows(0)) : transpose(b.with_rows(0), 1, 2)};
+  },
 };
 
 OP(expand) {
@@ -296,6 +343,7 @@ OP(expand) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {g.grad()}; },
+  .batch = rows_sized,
 };
 
 // --- parts ---------------------------------------------------------------------------------------
@@ -306,6 +354,7 @@ OP(select) {
   .shape = [](Call& call) { call.outputs.push_back(select_part(call, call.in(0))); },
   .run = graph::view(),
   .gradient = part_gradient<select_part>,
+  .batch = differing_in("index", select_rows),
 };
 
 OP(slice) {
@@ -318,6 +367,7 @@ OP(slice) {
   .shape = [](Call& call) { call.outputs.push_back(slice_part(call, call.in(0))); },
   .run = graph::view(),
   .gradient = part_gradient<slice_part>,
+  .batch = rows_along,
 };
 
 // --- views by strides ----------------------------------------------------------------------------
@@ -353,6 +403,21 @@ OP(strided_view) {
     // Elements of the input that share a place share its gradient.
     const Value one = ones(sizes, g.output_dtype());
     return {result / restride(one, strides, offset, sizes, strides, offset)};
+  },
+  .batch = [](const Batched& b) -> Values {
+    // Rows follow each other, and none may see another.
+    const int64_t offset = b.integer("storage_offset") - b.integer("input_offset");
+    const int64_t count = tensor::count_of(b.sizes(0));
+    Dims size = b.integers("size"), stride = b.integers("stride");
+    if (b.integers("input_stride") != tensor::contiguous_strides(b.sizes(0)) || offset < 0 ||
+        reach_of(size, stride, offset) > count) {
+      return {};
+    }
+    const Value all = contiguous(b.with_rows(0));
+    const Array& array = all.array();
+    size.insert(0, b.rows());
+    stride.insert(0, count);
+    return {strided_view(all, size, stride, array.offset + offset, array.strides, array.offset)};
   },
   .shown_as = "AsStridedBackward0",
 };
@@ -390,6 +455,16 @@ OP(restride) {
     return {restride(g.grad(), g.integers("stride"), g.integer("offset"), g.input_sizes(),
                      g.integers("from_stride"), g.integer("from_offset"))};
   },
+  .batch = [](const Batched& b) -> Values {
+    Dims from = b.integers("from_stride"), stride = b.integers("stride");
+    const Dims& size = b.integers("size");
+    const int64_t from_offset = b.integer("from_offset"), offset = b.integer("offset");
+    const int64_t apart = std::max(reach_of(b.sizes(0), from, from_offset),
+                                   reach_of(size, stride, offset));
+    from.insert(0, apart);
+    stride.insert(0, apart);
+    return {restride(b.with_rows(0), from, from_offset, b.with_rows(size), stride, offset)};
+  },
 };
 
 // --- lists of views ------------------------------------------------------------------------------
@@ -413,6 +488,7 @@ OP(unbind) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {stack(pieces_or_zeros(g), g.integer("dim"))}; },
+  .batch = rows_along,
 };
 
 OP(split) {
@@ -434,6 +510,7 @@ OP(split) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {cat(pieces_or_zeros(g), g.integer("dim"))}; },
+  .batch = rows_along,
 };
 
 OP(split_with_sizes) {
@@ -457,6 +534,7 @@ OP(split_with_sizes) {
   },
   .run = graph::view(),
   .gradient = [](Gradient& g) -> Values { return {cat(pieces_or_zeros(g), g.integer("dim"))}; },
+  .batch = rows_along,
 };
 
 OP(chunk) {
@@ -496,6 +574,7 @@ OP(flip) {
     kernels::copy(reversed, call.out());
   }),
   .gradient = [](Gradient& g) -> Values { return {flip(g.grad(), g.integers("dims"))}; },
+  .batch = rows_along,
 };
 
 }  // namespace weft::ops

@@ -4,6 +4,7 @@
 #include "ops.h"
 #include "weft/kernels/map.h"
 #include "weft/kernels/sort.h"
+#include "weft/ops/batching.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::ops {
@@ -65,6 +66,7 @@ OP(sort) {
   },
   .run = kernel([](Call& call) { write_first(call, call.flag("descending"), true); }),
   .gradient = selected_gradient,
+  .batch = rows_along,
 };
 
 OP(topk) {
@@ -85,6 +87,7 @@ OP(topk) {
   },
   .run = kernel([](Call& call) { write_first(call, call.flag("largest"), call.flag("sorted")); }),
   .gradient = selected_gradient,
+  .batch = rows_along,
 };
 
 OP(searchsorted) {
@@ -116,6 +119,17 @@ OP(searchsorted) {
                            call.out());
   }),
   .gradient = no_gradient("positions are integers"),
+  .batch = [](const Batched& b) -> Values {
+    if (b.is_number(1)) return {};
+    if (!b.is_stacked(0) && b.rank(0) == 1) {
+      return {searchsorted(b.in(0), b.with_rows(1), b.flag("right"))};
+    }
+    // A sequence of one dimension serves all values of its row.
+    Value values = b.with_rows(1);
+    const Dims sizes = values.sizes();
+    if (b.rank(0) == 1) values = reshape(values, {b.rows(), tensor::count_of(b.sizes(1))});
+    return {reshape(searchsorted(b.with_rows(0), values, b.flag("right")), sizes)};
+  },
 };
 
 }  // namespace weft::ops

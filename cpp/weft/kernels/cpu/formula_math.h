@@ -143,10 +143,14 @@ T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
 
-// Rare in networks: the C library's, one element at a time.
-using std::acos, std::acosh, std::asin, std::asinh, std::atan2, std::atanh, std::cosh, std::erf;
-using std::erfc, std::exp2, std::fmod, std::hypot, std::log10, std::log2, std::pow, std::sinh;
-using std::tan;
+// Rare in networks, or rare in float64: the C library's, one element at a time.
+using std::acosh, std::asinh, std::atan2, std::atanh, std::cosh, std::erfc, std::exp2, std::fmod;
+using std::hypot, std::pow, std::sinh, std::tan;
+inline double acos(double x) { return std::acos(x); }
+inline double asin(double x) { return std::asin(x); }
+inline double erf(double x) { return std::erf(x); }
+inline double log10(double x) { return std::log10(x); }
+inline double log2(double x) { return std::log2(x); }
 
 // The remainder has the divisor's sign, as in Python.
 template <Real T>
@@ -278,6 +282,21 @@ inline float log(float x) {
   const float low = multiply_add(s.exponent, ln2_low, log1p_rest(s.fraction));
   return log_limits(x, multiply_add(s.exponent, ln2_high, s.fraction + low));
 }
+// Also exact at powers of two: log2(e) is taken as 1 and the remainder.
+inline float log2(float x) {
+  const Split s = split_float(x);
+  const float rest = log1p_rest(s.fraction);
+  const float low = multiply_add(s.fraction + rest, 0x1.c551dap-2f, rest);
+  return log_limits(x, s.exponent + (s.fraction + low));
+}
+// Products with the high parts of log10(2) and log10(e) are exact.
+inline float log10(float x) {
+  const Split s = split_float(x);
+  const float low = multiply_add(s.exponent, 0x1.3509f8p-18f, s.fraction * -0x1.09d5b2p-15f);
+  const float rest = multiply_add(log1p_rest(s.fraction), 0x1.bcb7b2p-2f, low);
+  const float high = multiply_add(s.fraction, 0x1.bccp-2f, rest);
+  return log_limits(x, multiply_add(s.exponent, 0x1.344p-2f, high));
+}
 inline float log1p(float x) {
   const float sum = 1 + x;
   // What rounding took away from 1 + x.
@@ -362,6 +381,23 @@ inline float atan(float x) {
   const float core = atan_core(a > 1 ? 1 / a : a);
   return copysign(a > 1 ? half_pi_high - (core - half_pi_low) : core, x);
 }
+// asin(|x|), or half of acos(|x|) where |x| > 1/2.
+inline float half_arc(float a) {
+  const float z = a > 0.5f ? 0.5f * (1 - a) : a * a;
+  const float s = a > 0.5f ? sqrt(z) : a;
+  const float p = polynomial(z, 0x1.55554cp-3f, 0x1.3338aap-4f, 0x1.6ca7dep-5f, 0x1.04cce8p-5f,
+                             0x1.d58d36p-7f, 0x1.349cc0p-5f);
+  return multiply_add(s * z, p, s);
+}
+inline float asin(float x) {
+  const float a = abs(x), arc = half_arc(a);
+  return copysign(a > 0.5f ? half_pi_high - (2 * arc - half_pi_low) : arc, x);
+}
+inline float acos(float x) {
+  const float a = abs(x), arc = half_arc(a);
+  const float outer = x < 0 ? 2 * half_pi_high - (2 * arc - 2 * half_pi_low) : 2 * arc;
+  return a > 0.5f ? outer : half_pi_high - (copysign(arc, x) - half_pi_low);
+}
 // e^(-x^2 / 2) as (1 + rest) * 2^n, and n << 23. The product n ln 2 is taken as n * fl(ln 2): what
 // is missing is a smooth function of x, which the quotients below contain. x is in [0, 15].
 struct Bell {
@@ -409,6 +445,17 @@ inline float gelu_slope(float x) {
   const float rest = multiply_add(b.rest, part, part) * 0x1p-64f;
   return x > 0 ? 1 - rest : rest;
 }
+// Beyond 1 it is one minus twice the tail of the normal distribution at sqrt(2) |x|.
+inline float erf(float x) {
+  const float a = abs(x), z = x * x, s = 0x1.6a09e6p+0f * (a > 5.0f ? 5.0f : a);
+  const float near = polynomial(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf6p-4f, -0x1.b7f902p-6f,
+                                0x1.540542p-8f, -0x1.a3f366p-11f, 0x1.495f5ep-14f);
+  const Bell b = bell(s);
+  const float quotient = tail_quotient(s);
+  const float tail = with_exponent(multiply_add(b.rest, quotient, quotient), b.shift);
+  return a >= 1 ? copysign(1 - 2 * tail, x) : multiply_add(x, near, x);
+}
+
 // --- float64 -------------------------------------------------------------------------------------
 
 // The functions that networks use most are written as in float32; the others are the C library's,

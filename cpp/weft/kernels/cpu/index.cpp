@@ -137,7 +137,8 @@ Places Places::of_elements(const Array& array, const Array& index, int64_t dim) 
   const int64_t size = array.sizes[dim], stride = array.strides[dim], length = index.sizes.back();
   Dims strides = array.strides;
   strides[dim] = 0;
-  // Only places along `dim` can coincide: threads share out the first dimension, if it is another.
+  // Only places along `dim` can coincide: threads share out the first dimension, or the last one.
+  if (dim + 1 < index.rank()) places.columns = length;
   places.each_its_own_ = dim > 0;
   places.outer_count = dim > 0 ? index.sizes[0] : 1;
   places.outer_ = offsets_of({places.outer_count}, {strides[0]});
@@ -210,7 +211,7 @@ void take(const Array& in, const Places& places, const Array& out) {
 
 void put(const Array& values, const Places& places, const Array& out, Combine combine) {
   const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
-  const int64_t count = places.outer_count * chosen_count * inner;
+  const int64_t columns = places.columns, count = places.outer_count * chosen_count * inner;
   if (count == 0) return;
   if (combine != Combine::assign && tensor::dtype_of(tensor::lane_of(out.dtype)) != out.dtype) {
     const Array wide = widened(out);
@@ -227,6 +228,13 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
       for (int64_t o = outer_begin; o < outer_end; ++o) {
         const int64_t* chosen = places.chosen(o);
         const T* from = source + o * chosen_count * inner * step;
+        if (columns > 1) {
+          for (int64_t row = 0; row < chosen_count; row += columns) {
+            for (int64_t c = row + begin; c < row + end; ++c)
+              write(target[outer_offsets[o] + chosen[c]], from[c * step]);
+          }
+          continue;
+        }
         for (int64_t c = 0; c < chosen_count; ++c, from += inner * step) {
           T* to = target + outer_offsets[o] + chosen[c];
           if (!inner_offsets && step == 1) {
@@ -245,9 +253,9 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
       const int64_t grain =
           std::max<int64_t>(1, large_work / std::max<int64_t>(1, chosen_count * inner));
       parallel_for(places.outer_count, grain,
-                   [&](int64_t begin, int64_t end) { part(begin, end, 0, inner); });
+                   [&](int64_t begin, int64_t end) { part(begin, end, 0, inner * columns); });
     } else {
-      parallel_for(inner, std::max<int64_t>(64, large_work / chosen_count),
+      parallel_for(inner * columns, std::max<int64_t>(64, large_work * columns / chosen_count),
                    [&](int64_t begin, int64_t end) { part(0, 1, begin, end); });
     }
   });

@@ -43,32 +43,63 @@ void over_rows(int64_t rows, int64_t size, Body body) {
                      [&](int64_t begin, int64_t end) { body(begin, end - begin); });
 }
 
+// Calls rows(first element, number of rows, size) if `dim` is the last one, otherwise
+// columns(first element, size, stride along dim, number of neighbouring columns).
+template <class Rows, class Columns>
+void over_dim(const Array& array, int64_t dim, Rows rows, Columns columns) {
+  const int64_t size = array.rank() == 0 ? 1 : array.sizes[dim];
+  int64_t inner = 1;
+  for (int64_t i = dim + 1; i < array.rank(); ++i) inner *= array.sizes[i];
+  const int64_t outer = array.count() / (size * inner);
+  if (inner == 1) {
+    return over_rows(outer, size,
+                     [&](int64_t first, int64_t count) { rows(first * size, count, size); });
+  }
+  constexpr int64_t width = 64;
+  const int64_t groups = (inner + width - 1) / width;
+  over_rows(outer * groups, size * width, [&](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      const int64_t column = i % groups * width;
+      columns(i / groups * size * inner + column, size, inner, std::min(width, inner - column));
+    }
+  });
+}
+
 }  // namespace
 
-void softmax(const Array& in, int64_t size, bool logarithm, const Array& out) {
+void softmax(const Array& in, int64_t dim, bool logarithm, const Array& out) {
   if (in.count() == 0) return;
   with_lane(in, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T* from = in.as<T>();
     T* to = out.as<T>();
-    over_rows(in.count() / size, size, [&](int64_t first, int64_t rows) {
-      const int64_t at = first * size;
-      run.softmax_rows(from + at, rows, size, logarithm, to + at);
-    });
+    over_dim(
+        in, dim,
+        [&](int64_t at, int64_t rows, int64_t size) {
+          run.softmax_rows(from + at, rows, size, logarithm, to + at);
+        },
+        [&](int64_t at, int64_t size, int64_t inner, int64_t count) {
+          run.softmax_columns(from + at, size, inner, count, logarithm, to + at);
+        });
   });
 }
 
-void softmax_backward(const Array& grad, const Array& out, int64_t size, bool logarithm,
+void softmax_backward(const Array& grad, const Array& out, int64_t dim, bool logarithm,
                       const Array& grad_in) {
   if (grad.count() == 0) return;
   with_lane(grad, [&](const auto& run, auto one) {
     using T = decltype(one);
     const T *from = grad.as<T>(), *result = out.as<T>();
     T* to = grad_in.as<T>();
-    over_rows(grad.count() / size, size, [&](int64_t first, int64_t rows) {
-      const int64_t at = first * size;
-      run.softmax_backward_rows(from + at, result + at, rows, size, logarithm, to + at);
-    });
+    over_dim(
+        grad, dim,
+        [&](int64_t at, int64_t rows, int64_t size) {
+          run.softmax_backward_rows(from + at, result + at, rows, size, logarithm, to + at);
+        },
+        [&](int64_t at, int64_t size, int64_t inner, int64_t count) {
+          run.softmax_backward_columns(from + at, result + at, size, inner, count, logarithm,
+                                       to + at);
+        });
   });
 }
 

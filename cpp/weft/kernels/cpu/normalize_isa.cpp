@@ -131,6 +131,50 @@ void softmax_rows(const T* in, int64_t rows, int64_t size, bool logarithm, T* ou
 }
 
 template <class T>
+void softmax_columns(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
+                     T* out) {
+  T shift[tile], sum[tile] = {};
+  std::copy(in, in + count, shift);
+  for (int64_t i = inner; i < size * inner; i += inner) {
+    for (int64_t j = 0; j < count; ++j) shift[j] = max(shift[j], in[i + j]);
+  }
+  for (T& each : shift) each = each == -std::numeric_limits<T>::infinity() ? T(0) : each;
+  for (int64_t i = 0; i < size * inner; i += inner) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      const T e = exp_below(in[i + j] - shift[j]);
+      if (!logarithm) out[i + j] = e;
+      sum[j] += e;
+    }
+  }
+  for (T& each : sum) each = logarithm ? log(each) : 1 / each;
+  for (int64_t i = 0; i < size * inner; i += inner) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      out[i + j] = logarithm ? (in[i + j] - shift[j]) - sum[j] : out[i + j] * sum[j];
+    }
+  }
+}
+
+template <class T>
+void softmax_backward_columns(const T* grad, const T* out, int64_t size, int64_t inner,
+                              int64_t count, bool logarithm, T* grad_in) {
+  T sum[tile] = {};
+  for (int64_t i = 0; i < size * inner; i += inner) {
+    for (int64_t j = 0; j < count; ++j) {
+      sum[j] += logarithm ? grad[i + j] : grad[i + j] * out[i + j];
+    }
+  }
+  for (int64_t i = 0; i < size * inner; i += inner) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; ++j) {
+      grad_in[i + j] = logarithm ? grad[i + j] - exp_below(out[i + j]) * sum[j]
+                                 : out[i + j] * (grad[i + j] - sum[j]);
+    }
+  }
+}
+
+template <class T>
 void softmax_backward_rows(const T* grad, const T* out, int64_t rows, int64_t size, bool logarithm,
                            T* grad_in) {
   for (int64_t r = 0; r < rows; ++r, grad += size, out += size, grad_in += size) {
@@ -334,6 +378,8 @@ void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden
 template <class T>
 constexpr Normalizers<T> normalizers() {
   return {softmax_rows<T>,
+          softmax_columns<T>,
+          softmax_backward_columns<T>,
           softmax_backward_rows<T>,
           layer_norm<T>,
           layer_norm_backward<T>,

@@ -8,6 +8,11 @@ namespace weft::kernels {
 template <class T>
 struct Normalizers {
   void (*softmax_rows)(const T* in, int64_t rows, int64_t size, bool logarithm, T* out);
+  // Along a dimension with stride `inner`, for `count` neighbouring columns, at most 64.
+  void (*softmax_columns)(const T* in, int64_t size, int64_t inner, int64_t count, bool logarithm,
+                          T* out);
+  void (*softmax_backward_columns)(const T* grad, const T* out, int64_t size, int64_t inner,
+                                   int64_t count, bool logarithm, T* grad_in);
   void (*softmax_backward_rows)(const T* grad, const T* out, int64_t rows, int64_t size,
                                 bool logarithm, T* grad_in);
   void (*layer_norm)(const T* in, const T* weight, const T* bias, double epsilon, int64_t rows,
