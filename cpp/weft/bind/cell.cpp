@@ -74,8 +74,18 @@ struct Signature {
   std::vector<bool> numbers;
   bool grad;
   std::unique_ptr<graph::ProgramOp> op;  // none: the body runs as it is
-  Object result;                         // nested as the body nests it, with metas in it
+  ~Signature();
+  Object result;  // nested as the body nests it, with metas in it
 };
+
+// A Program that a pending op may still run is kept until nothing is pending any more.
+void bury(std::unique_ptr<graph::ProgramOp> op) {
+  static std::vector<std::unique_ptr<graph::ProgramOp>> graveyard;
+  if (graph::Pending::live() == 0) graveyard.clear();
+  if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
+}
+
+Signature::~Signature() { bury(std::move(op)); }
 
 struct PyCell {
   PyObject_HEAD vectorcallfunc vectorcall;

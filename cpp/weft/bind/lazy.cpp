@@ -137,7 +137,7 @@ PyObject* last_plans(PyObject*, PyObject*) {
       Object batches = Object::check(PyList_New(0));
       for (const exec::RanBatch& batch : plan.batches) {
         Object entry = Object::check(Py_BuildValue(
-            "{s:s,s:L,s:L,s:L,s:d,s:I,s:s}", "op", batch.op->name.c_str(), "rows",
+            "{s:s,s:L,s:L,s:L,s:d,s:I,s:s}", "op", batch.op.c_str(), "rows",
             static_cast<long long>(batch.rows), "merged", static_cast<long long>(batch.merged),
             "bytes_copied", static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
             "position", batch.position, "note", batch.note.c_str()));

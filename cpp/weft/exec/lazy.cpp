@@ -99,8 +99,9 @@ class Runner {
       rows.push_back(work_.first[item]);
       kept.emplace_back(work_.first[item]);
     }
-    RanBatch ran{rows[0]->op,    static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
-                 std::move(note)};
+    RanBatch ran{
+        rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
+        std::move(note)};
     if (rows.size() == 1 || !run_together(rows, ran)) {
       for (Pending* pending : rows) run_one(*pending);
     }

@@ -11,7 +11,7 @@ namespace weft::exec {
 
 // One batch that ran, for people who want to know why it took so long.
 struct RanBatch {
-  const graph::Op* op;
+  std::string op;
   int64_t rows;
   int64_t merged;        // applications beyond those that were the same as another
   int64_t bytes_copied;  // to bring rows together

@@ -110,9 +110,11 @@ size_t identity(const Value& value) {
   return reinterpret_cast<size_t>(value.get());
 }
 
+// A matrix of one row is an example's, not a weight, whatever it was made from.
 size_t weight_identity(const Pending& pending, size_t i) {
   const Value& input = pending.inputs[i];
-  return is_weight(*pending.op, i) && is_shared(input) ? identity(input) : 0;
+  if (!is_weight(*pending.op, i) || (input.rank() == 2 && input.size(0) == 1)) return 0;
+  return is_shared(input) ? identity(input) : 0;
 }
 
 // Number of the attribute in which rows may differ, or none.

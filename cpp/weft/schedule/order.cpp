@@ -45,11 +45,57 @@ struct Group {
   std::vector<int32_t> unfinished;          // how many, by level
   std::vector<std::vector<int32_t>> ready;  // which, by level
   size_t level = 0;                         // the lowest with unfinished items
+  int32_t left = 0;                         // of all levels
+  int32_t ready_count = 0;
+
+  void add(size_t at) {
+    if (unfinished.size() <= at) {
+      unfinished.resize(at + 1);
+      ready.resize(at + 1);
+    }
+    ++unfinished[at];
+    ++left;
+  }
+  void make_ready(int32_t item, size_t at) {
+    ready[at].push_back(item);
+    ++ready_count;
+  }
+  // Of the lowest level, those that are ready.
   double share() const {
-    if (level == unfinished.size()) return -1;
-    return static_cast<double>(ready[level].size()) / unfinished[level];
+    return left == 0 ? -1 : static_cast<double>(ready[level].size()) / unfinished[level];
+  }
+  double share_of_all() const { return left == 0 ? -1 : static_cast<double>(ready_count) / left; }
+  void take(size_t at, Batch& batch) {
+    const auto count = static_cast<int32_t>(ready[at].size());
+    batch.insert(batch.end(), ready[at].begin(), ready[at].end());
+    ready[at].clear();
+    unfinished[at] -= count;
+    ready_count -= count;
+    left -= count;
+    while (level < unfinished.size() && unfinished[level] == 0) ++level;
   }
 };
+
+template <class Share>
+Group& best_of(std::vector<Group>& groups, const Share& share) {
+  return *std::max_element(groups.begin(), groups.end(),
+                           [&](const Group& a, const Group& b) { return share(a) < share(b); });
+}
+
+// A level of which all is ready, if there is one. Otherwise levels of several types wait for each
+// other: then what is ready of the type that has least left to wait for.
+Batch next_batch(std::vector<Group>& groups) {
+  Batch batch;
+  Group& whole = best_of(groups, [](const Group& group) { return group.share(); });
+  if (whole.share() == 1) {
+    whole.take(whole.level, batch);
+  } else {
+    Group& group = best_of(groups, [](const Group& other) { return other.share_of_all(); });
+    for (size_t at = 0; at < group.ready.size(); ++at) group.take(at, batch);
+  }
+  std::sort(batch.begin(), batch.end());
+  return batch;
+}
 
 struct Consumers {
   std::vector<int32_t> starts, items;
@@ -78,51 +124,24 @@ std::vector<Batch> order(const Items& items) {
   std::vector<int32_t> waits(items.count());
   for (int32_t item = 0; item < items.count(); ++item) {
     Group& group = groups[items.types[item]];
-    const auto level = static_cast<size_t>(levels[item]);
-    if (group.unfinished.size() <= level) {
-      group.unfinished.resize(level + 1);
-      group.ready.resize(level + 1);
-    }
-    ++group.unfinished[level];
+    group.add(levels[item]);
     waits[item] = static_cast<int32_t>(items.needs_of(item).size());
-    if (waits[item] == 0) group.ready[level].push_back(item);
+    if (waits[item] == 0) group.make_ready(item, levels[item]);
   }
   for (Group& group : groups) {
-    while (group.level < group.unfinished.size() && group.unfinished[group.level] == 0)
-      ++group.level;
+    while (group.left > 0 && group.unfinished[group.level] == 0) ++group.level;
   }
   std::vector<Batch> batches;
   for (int32_t done = 0; done < items.count();) {
-    Group* best = &groups[0];
-    for (Group& group : groups) {
-      if (group.share() > best->share()) best = &group;
-    }
-    size_t level = best->level;
-    if (best->share() == 0) {
-      // Lowest levels may wait for each other's higher ones: take any that is ready.
-      for (best = &groups[0];; ++best) {
-        const auto found = std::find_if(best->ready.begin(), best->ready.end(),
-                                        [](const auto& ready) { return !ready.empty(); });
-        level = found - best->ready.begin();
-        if (found != best->ready.end()) break;
-      }
-    }
-    Batch batch = std::move(best->ready[level]);
-    best->ready[level].clear();
-    std::sort(batch.begin(), batch.end());
-    for (int32_t item : batch) {
+    batches.push_back(next_batch(groups));
+    for (int32_t item : batches.back()) {
       for (int32_t k = consumers.starts[item]; k < consumers.starts[item + 1]; ++k) {
         const int32_t consumer = consumers.items[k];
-        if (--waits[consumer] == 0) {
-          groups[items.types[consumer]].ready[levels[consumer]].push_back(consumer);
-        }
+        if (--waits[consumer] == 0)
+          groups[items.types[consumer]].make_ready(consumer, levels[consumer]);
       }
     }
-    best->unfinished[level] -= static_cast<int32_t>(batch.size());
-    while (best->level < best->unfinished.size() && best->unfinished[best->level] == 0)
-      ++best->level;
-    done += static_cast<int32_t>(batch.size());
-    batches.push_back(std::move(batch));
+    done += static_cast<int32_t>(batches.back().size());
   }
   return batches;
 }

@@ -21,9 +21,9 @@ struct Items {
 
 using Batch = std::vector<int32_t>;  // items, ascending
 
-// For each type, items have levels: how many items of that type lie on the way to it. The type
-// whose lowest unfinished level has the highest share of ready items runs next, those of them that
-// are ready.
+// For each type, items have levels: how many items of that type lie on the way to it. A level of
+// which all is ready runs at once. Where none is, the type runs of which the largest part of what
+// is left is ready.
 std::vector<Batch> order(const Items& items);
 
 }  // namespace weft::schedule
