@@ -28,4 +28,4 @@ def show(title, numbers):
 print("The same function records another graph when its `if` goes the other way.\n")
 show("The sum is positive", [1.0, -1.0, 2.0])
 show("The sum is negative", [-3.0, 2.5, 0.25])
-print("Change a number in examples/demo.py and run `make demo` again.")
+print("Change a number in examples/demo.py and run it again: .venv/bin/python examples/demo.py\n")
