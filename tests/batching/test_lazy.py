@@ -57,6 +57,15 @@ def test_rows_of_one_op_run_together() -> None:
     ]
 
 
+def test_a_table_that_rows_share_is_not_copied() -> None:
+    table = weft.randn(50, 4)
+    with weft.lazy():
+        total = weft.stack([table[i] for i in range(10)]).sum()
+    assert total.item() == pytest.approx(table[:10].sum().item(), rel=1e-4)
+    batch = weft.explain().plans[0].batches[0]
+    assert (batch.op, batch.rows, batch.bytes_copied) == ("select", 10, 0)
+
+
 def test_the_same_op_twice_runs_once() -> None:
     x = weft.randn(4)
     with weft.lazy():

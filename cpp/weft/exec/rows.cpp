@@ -54,7 +54,8 @@ uint32_t stacked_inputs(std::span<Pending* const> rows) {
       }
     }
   }
-  return stacked ? stacked : some_input(*rows[0]);
+  const bool alike = rows[0]->op->batch.free.empty();
+  return stacked || !alike ? stacked : some_input(*rows[0]);
 }
 
 // Rows that lie at equal distances in one storage are a view of it. Empty: they do not.
