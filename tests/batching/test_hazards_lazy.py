@@ -145,7 +145,6 @@ def test_setting_parts_of_what_is_pending(inside: bool) -> None:
     assert x.grad.tolist() == [12.0, 20.0, 0.0]
 
 
-@pytest.mark.xfail(strict=True, reason="replace_pending() drops the history")
 def test_in_place_under_no_grad_keeps_the_history() -> None:
     x = weft.ones(3, requires_grad=True)
     with weft.lazy():
@@ -193,10 +192,9 @@ def write_by_adam(p: nn.Parameter) -> None:
     write_by_step(p, weft.optim.Adam)
 
 
-LATE = pytest.mark.xfail(strict=True, reason="count_writes() runs readers after the write")
 WRITES = [
     *(write_in_place, write_data, write_into_data, write_element, write_state, write_init),
-    *(pytest.param(write_by_step, marks=LATE), pytest.param(write_by_adam, marks=LATE)),
+    *(write_by_step, write_by_adam),
 ]
 
 
@@ -214,7 +212,6 @@ def test_a_parameter_written_while_ops_wait(
     assert p.tolist() != [1.0, 1.0]
 
 
-@pytest.mark.xfail(strict=True, reason="run_readers() misses readers of views")
 def test_a_parameter_written_while_views_of_it_wait() -> None:
     p = nn.Parameter(weft.ones(4))
     with weft.lazy():
@@ -225,7 +222,6 @@ def test_a_parameter_written_while_views_of_it_wait() -> None:
     assert z.tolist() == [2.0, 2.0]
 
 
-@pytest.mark.xfail(strict=True, reason="accumulate() does not run readers")
 def test_a_gradient_read_while_backward_adds_to_it() -> None:
     w = weft.ones(2, requires_grad=True)
     (w * 2).sum().backward()
@@ -236,7 +232,6 @@ def test_a_gradient_read_while_backward_adds_to_it() -> None:
     assert w.grad.tolist() == [4.0, 4.0]
 
 
-@pytest.mark.xfail(strict=True, reason="crash: accumulate() does not demand the old gradient")
 def test_a_pending_gradient_is_added_to() -> None:
     survives("""
         w = weft.ones(2, requires_grad=True)
@@ -258,7 +253,6 @@ def test_a_step_with_a_pending_gradient() -> None:
     """)
 
 
-@pytest.mark.xfail(strict=True, reason="_make_subclass() does not demand its data")
 def test_a_step_for_a_parameter_that_was_pending() -> None:
     survives("""
         for kind in (weft.optim.SGD, weft.optim.Adam):
@@ -270,7 +264,6 @@ def test_a_step_for_a_parameter_that_was_pending() -> None:
     """)
 
 
-@pytest.mark.xfail(strict=True, reason="crash: a hook's result is not demanded (engine.cpp)")
 def test_a_hook_that_returns_what_is_pending() -> None:
     survives("""
         x = weft.ones(3, requires_grad=True)
@@ -286,7 +279,6 @@ def test_a_hook_that_returns_what_is_pending() -> None:
     """)
 
 
-@pytest.mark.xfail(strict=True, reason="crash: a Function's gradients are not demanded")
 def test_a_function_whose_backward_returns_what_is_pending() -> None:
     survives("""
         with weft.lazy():
@@ -317,7 +309,6 @@ def test_a_view_that_was_pending_is_a_view_of_its_base() -> None:
     assert x.tolist() == [2.0, 3.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, reason="views in a batch are copies")
 def test_views_that_ran_as_a_batch_are_views_of_their_bases() -> None:
     bases = [weft.ones(3) * i for i in range(3)]
     with weft.lazy():
@@ -341,7 +332,6 @@ def test_numpy_memory_written_while_ops_wait() -> None:
     assert z.tolist() == [14.0] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="memory given out is read later")
 def test_memory_given_to_numpy_written_while_ops_wait() -> None:
     x = weft.ones(3)
     array = x.numpy()
@@ -351,7 +341,6 @@ def test_memory_given_to_numpy_written_while_ops_wait() -> None:
     assert y.tolist() == [2.0, 2.0, 2.0]
 
 
-@pytest.mark.xfail(strict=True, reason="snapshot() compares no output and row")
 def test_parts_of_numpy_memory_keep_their_gradients_apart() -> None:
     x = weft.from_numpy(np.ones(2, dtype=np.float32)).requires_grad_()
     a, b = x.unbind(0)
@@ -389,7 +378,6 @@ def test_weight_norm_inside_the_example_runs_once() -> None:
         assert ("tanh", 5) in batches
 
 
-@pytest.mark.xfail(strict=True, reason="shared nodes are freed with one loss")
 def test_losses_that_share_a_weight_norm_are_freed_apart() -> None:
     w = weft.randn(3, 3, requires_grad=True)
     xs = [weft.randn(3) for _ in range(2)]
@@ -419,7 +407,6 @@ def test_a_million_pending_ops() -> None:
     del z
 
 
-@pytest.mark.xfail(strict=True, reason="modules cannot be made lazily: see _make_subclass()")
 def test_modules_made_inside_a_scope() -> None:
     with weft.lazy():
         layer = nn.Linear(3, 2)

@@ -346,7 +346,6 @@ def test_functions_and_inner_gradients() -> None:
     assert w.grad.tolist() == expected
 
 
-@pytest.mark.xfail(strict=True, reason="Arrivals of two fibers have one address (arrivals.h)")
 def test_backward_that_parks() -> None:
     w = weft.ones(2, requires_grad=True)
 
@@ -443,18 +442,9 @@ def write_whole(x: weft.Tensor) -> None:
     x.mul_(3)
 
 
-LOST = pytest.mark.xfail(strict=True, reason="the view is made again lazily (in_place.cpp)")
-
-
 @pytest.mark.parametrize(
     "write",
-    [
-        pytest.param(write_slice, marks=LOST),
-        pytest.param(write_element, marks=LOST),
-        pytest.param(write_view, marks=LOST),
-        write_mask,
-        write_whole,
-    ],
+    [write_slice, write_element, write_view, write_mask, write_whole],
 )
 @pytest.mark.parametrize("parks", [False, True])
 def test_writes_in_a_map(write: Callable[[weft.Tensor], None], parks: bool) -> None:

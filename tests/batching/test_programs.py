@@ -330,8 +330,7 @@ def test_all_ways_agree(
     check((eager, lazy, mapped), dtype, make_examples(programs, which), dropped)
 
 
-# `mapped` belongs here as soon as test_hazards_map.test_writes_in_a_map passes.
 @settings(max_examples=100)
 @given(programs=programs_of(WRITES), which=WHICH, dropped=st.integers(0, 5))
 def test_writes_agree(programs: list[list[Step]], which: list[int], dropped: int) -> None:
-    check((eager, lazy), weft.float64, make_examples(programs, which), dropped)
+    check((eager, lazy, mapped), weft.float64, make_examples(programs, which), dropped)

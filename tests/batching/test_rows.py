@@ -211,7 +211,6 @@ def test_one_kept_row_does_not_keep_its_batch(
     assert bytes_of_one_kept_row(requires_grad, backward, demanded) < 10 * 4000
 
 
-@pytest.mark.xfail(strict=True, reason="the cache of copies of NumPy memory has no bound in bytes")
 def test_copies_of_numpy_memory_go_away() -> None:
     gc.collect()
     before = _core.live_bytes()
@@ -224,7 +223,6 @@ def test_copies_of_numpy_memory_go_away() -> None:
     assert _core.live_bytes() - before < 10 * 4000
 
 
-@pytest.mark.xfail(strict=True, reason="restore() in saved.cpp forgets the row")
 def test_saved_tensors_hooks_on_rows_to_second_order() -> None:
     w = weft.tensor([1.0, 2.0], requires_grad=True)
     row = rows_of(w)[1]
@@ -239,7 +237,6 @@ def test_saved_tensors_hooks_on_rows_to_second_order() -> None:
 # ---- Ops that are recorded twice and run once ----------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="twins share memory after a plan (lazy.cpp, bind_all)")
 def test_the_same_op_twice_gives_two_tensors() -> None:
     x = weft.ones(3)
     with weft.lazy():
@@ -276,7 +273,6 @@ def test_gradient_for_the_other_of_two_that_ran_once() -> None:
     assert weft.autograd.grad(loss, [a], allow_unused=True) == (None,)
 
 
-@pytest.mark.xfail(strict=True, reason="twins share one node, freed once")
 def test_losses_that_share_what_ran_once_are_freed_apart() -> None:
     x = weft.ones(2, requires_grad=True)
     with weft.lazy():
@@ -287,7 +283,6 @@ def test_losses_that_share_what_ran_once_are_freed_apart() -> None:
     assert weft.allclose(x.grad, 3 * x.detach().exp())
 
 
-@pytest.mark.xfail(strict=True, reason="attributes 0.0 and -0.0 count as equal (tape.cpp)")
 def test_negative_zero_is_not_zero() -> None:
     with weft.lazy():
         a, b = weft.full((2,), 0.0), weft.full((2,), -0.0)

@@ -3,6 +3,7 @@
 #include "ops.h"
 #include "weft/base/blocking.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 #include "weft/graph/tensor.h"
 
@@ -14,6 +15,7 @@ using graph::TensorRef;
 using graph::Value;
 
 void add_into(const tensor::Array& sum, const tensor::Array& addend) {
+  graph::run_readers(*sum.storage);
   constexpr int64_t small_count = 4096;
   if (sum.dtype <= tensor::DType::f64 && sum.dtype == addend.dtype && sum.count() <= small_count &&
       sum.sizes == addend.sizes && sum.is_contiguous() && addend.is_contiguous()) {
@@ -47,7 +49,7 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
         kept = ours ? Value(gradient.array()) : ops::clone(gradient);
       }
       tensor->grad = TensorRef(new TensorData(kept));
-    } else if (create_graph) {
+    } else if (graph::demand(tensor->grad->value()); create_graph) {
       tensor->grad->rebind(ops::add(tensor->grad->value(), gradient));
     } else if (tensor->grad->value()->requires_grad ||
                tensor->grad->array().dtype != gradient.dtype() ||

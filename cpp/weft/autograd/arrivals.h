@@ -28,7 +28,8 @@ struct Arrived {
 
 class Arrivals {
  public:
-  explicit Arrivals(graph::Modes& modes) : modes_(modes) {}
+  explicit Arrivals(graph::Modes& modes)
+      : modes_(modes), id_(reinterpret_cast<const void*>(++backwards)) {}
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
   ~Arrivals() {
@@ -113,7 +114,7 @@ class Arrivals {
   bool is_recorded() const { return modes_.grad || modes_.tracer; }
 
   std::pair<Arrived&, bool> arrived_at(const base::Ref<graph::Node>& node) {
-    uint32_t slot = node->visited_by == this ? node->visit_slot : elsewhere_.find(node.get());
+    uint32_t slot = node->visited_by == id_ ? node->visit_slot : elsewhere_.find(node.get());
     const bool is_new = slot == base::PointerMap::missing;
     if (is_new) slot = add(node);
     return {*arrived_[slot], is_new};
@@ -134,7 +135,7 @@ class Arrivals {
     if (node->visited_by) {  // a backward inside this one, or of another thread
       elsewhere_.insert(node.get(), slot);
     } else {
-      node->visited_by = this;
+      node->visited_by = id_;
       node->visit_slot = slot;
     }
     queue_.emplace_back(node->sequence, node.get());
@@ -144,7 +145,7 @@ class Arrivals {
 
   // Where the node's gradients are; the node is free for other backwards again.
   uint32_t take_slot(graph::Node* node) {
-    if (node->visited_by == this) {
+    if (node->visited_by == id_) {
       node->visited_by = nullptr;
       return node->visit_slot;
     }
@@ -153,7 +154,9 @@ class Arrivals {
     return slot;
   }
 
+  inline static uintptr_t backwards = 0;
   graph::Modes& modes_;
+  const void* id_;              // not an address: fibers may have theirs at one and the same
   base::PointerMap elsewhere_;  // slots of nodes that another backward visits too
   std::vector<std::unique_ptr<Arrived>> arrived_;
   std::vector<uint32_t> free_;

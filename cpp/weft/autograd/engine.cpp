@@ -12,6 +12,7 @@
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 
 namespace weft::autograd {
@@ -50,6 +51,7 @@ class Backward {
     modes_.save_hooks = nullptr;
     modes_.lazy = false;
     modes_.rows = nullptr;
+    modes_.park = nullptr;  // what a hook needs is computed at once
     called_at_ = graph::current_position();
     find_wanted();
     for (size_t i = 0; i < request_.roots.size(); ++i) {
@@ -125,6 +127,7 @@ class Backward {
       const Value gradient = part_of(arrived, hook.output, hook.row);
       if (!gradient) continue;
       if (Value replaced = hook.hook->call(gradient)) {
+        graph::demand(replaced);
         if (replaced.sizes() != gradient.sizes()) {
           base::fail(ErrorKind::shape, "a hook on the result of ", place(node),
                      " returned a gradient of shape ", replaced.sizes(), " for one of shape ",

@@ -105,11 +105,15 @@ static void replace_pending(TensorData& tensor, const graph::Op& op, const Value
 static void leave_batch(TensorData& tensor, Values& inputs) {
   TensorData& root = tensor.base() ? *tensor.base() : tensor;
   const Value shared = graph::demand(root.value());
-  if (shared->row == graph::ValueData::whole) return;
   const Value old = tensor.value();
-  Value own(graph::own_memory(shared));
-  own->take_history(*shared.get());
-  root.rebind(std::move(own));
+  if (shared->row != graph::ValueData::whole) {
+    Value own(graph::own_memory(shared));
+    own->take_history(*shared.get());
+    root.rebind(std::move(own));
+  } else {
+    // A view may have been computed with others, as a copy: it is made again, and so are others.
+    root.rebind(shared);
+  }
   for (Value& input : inputs) {
     if (input == old) input = tensor.value();
   }
@@ -117,12 +121,21 @@ static void leave_batch(TensorData& tensor, Values& inputs) {
 
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
-  if (modes.lazy && tensor.value()->pending && !tensor.base()) {
+  if (modes.lazy && tensor.value()->pending && !tensor.base() &&
+      (modes.grad || !tensor.requires_grad())) {
     return replace_pending(tensor, op, inputs, std::move(attributes));
   }
-  if (graph::Pending::live() > 0) graph::demand(tensor.value());
+  const bool lazy = std::exchange(modes.lazy, false);
+  struct Restore {
+    bool lazy;
+    ~Restore() { modes.lazy = lazy; }
+  } const restore{lazy};
+  if (graph::Pending::live() > 0) {
+    graph::demand(inputs);
+    graph::demand(tensor.value());
+  }
   refuse_what_would_be_wrong(tensor, op.name);
-  leave_batch(tensor, inputs);
+  if (graph::lazy_was_used()) leave_batch(tensor, inputs);
   const Value old = tensor.value();
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
   if (modes.grad) take_written(tensor, std::move(written));

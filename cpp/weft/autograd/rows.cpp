@@ -131,6 +131,10 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
 void release_rows(Node& node, std::span<const int32_t> rows, graph::Position at) {
   std::vector<bool>& released = node.extras->rows->released;
   if (node.saved.empty()) return;
+  if (node.extra_passes > 0) {
+    --node.extra_passes;
+    return;
+  }
   released.resize(node.extras->rows->count());
   for (int32_t row : rows) released[row] = true;
   if (std::find(released.begin(), released.end(), false) == released.end()) node.release_saved(at);

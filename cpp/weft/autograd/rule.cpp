@@ -4,6 +4,7 @@
 
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
 
@@ -68,7 +69,11 @@ bool was_packed(const Node& node) {
 }  // namespace
 
 Values run_rule(Node& node, const Values& gradients) {
-  if (!node.op) return node.extras->custom->backward(node, gradients);
+  if (!node.op) {
+    Values results = node.extras->custom->backward(node, gradients);
+    graph::demand(results);
+    return results;
+  }
   const GradientPlan& plan = *node.plan;
   if (plan.fused && !modes.grad && !modes.tracer && !was_packed(node)) {
     refuse_second_backward(node);

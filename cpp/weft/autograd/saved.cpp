@@ -82,6 +82,7 @@ Value restore(Node& node, size_t number) {
   Value connected(value.array());
   connected->producer = edge.node;
   connected->output = edge.output;
+  connected->row = edge.row;
   connected->requires_grad = static_cast<bool>(edge.node);
   return connected;
 }

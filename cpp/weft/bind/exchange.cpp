@@ -48,6 +48,7 @@ int get_buffer(PyObject* object, Py_buffer* buffer, int flags) {
 
 void memory_dealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyMemory*>(object);
+  if (self->array) --self->array->storage->exposed;
   delete self->array;
   delete self->layout;
   PyTypeObject* type = Py_TYPE(object);
@@ -62,6 +63,7 @@ PyObject* memory_of(PyObject*, PyObject* tensor) {
     Object object = Object::check(memory_type->tp_alloc(memory_type, 0));
     auto* self = reinterpret_cast<PyMemory*>(object.get());
     self->array = new Array(array);
+    ++array.storage->exposed;
     self->layout = new std::vector<Py_ssize_t>(array.sizes.begin(), array.sizes.end());
     for (int64_t stride : array.strides) {
       self->layout->push_back(stride * tensor::item_size(array.dtype));
@@ -233,9 +235,12 @@ PyObject* to_dlpack(PyObject*, PyObject* tensor) {
                                 array.strides.data(),
                                 0};
     exported->managed.manager = exported;
+    ++array.storage->exposed;
     exported->managed.deleter = [](DLManagedTensor* managed) {
       const PyGILState_STATE state = PyGILState_Ensure();
-      delete static_cast<Exported*>(managed->manager);
+      auto* owner = static_cast<Exported*>(managed->manager);
+      --owner->array.storage->exposed;
+      delete owner;
       PyGILState_Release(state);
     };
     PyObject* capsule = PyCapsule_New(&exported->managed, "dltensor", [](PyObject* object) {

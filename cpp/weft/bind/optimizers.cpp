@@ -58,10 +58,13 @@ void check_all(const std::vector<Array>& parameters, std::vector<Array>& gradien
   }
 }
 
+void run_readers_of(const std::vector<Array>& parameters) {
+  for (const Array& parameter : parameters) graph::run_readers(*parameter.storage);
+}
+
 void count_writes(const std::vector<Array>& parameters) {
   const graph::Position position = graph::current_position();
   for (const Array& parameter : parameters) {
-    graph::run_readers(*parameter.storage);
     parameter.storage->version += 1;
     parameter.storage->written_at = position;
     parameter.storage->written_by = nullptr;
@@ -92,6 +95,7 @@ PyObject* adam_step(PyObject*, PyObject* args) {
     check(parameters, first, "exp_avg", true);
     check(parameters, second, "exp_avg_sq", true);
     check(parameters, most, "max_exp_avg_sq", true);
+    run_readers_of(parameters);
     std::vector<kernels::AdamTensors> tensors;
     for (size_t i = 0; i < count; ++i) {
       tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),
@@ -123,6 +127,7 @@ PyObject* sgd_step(PyObject*, PyObject* args) {
     const auto momentum = arrays_of(buffers, "momentum_buffers", count);
     check_all(parameters, gradients);
     check(parameters, momentum, "momentum_buffer", true);
+    run_readers_of(parameters);
     std::vector<kernels::SgdTensors> tensors;
     for (size_t i = 0; i < count; ++i) {
       tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),

@@ -489,7 +489,7 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
     auto* tensor_class = reinterpret_cast<PyTypeObject*>(type);
     Object self = Object::check(tensor_class->tp_alloc(tensor_class, 0));
-    auto* tensor = new TensorData(Value(value_of(data).array()));
+    auto* tensor = new TensorData(Value(computed_value_of(data).array()));
     tensor->retain();
     reinterpret_cast<PyTensor*>(self.get())->tensor = tensor;
     tensor->wrapper = self.get();

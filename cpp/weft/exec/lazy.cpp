@@ -90,6 +90,7 @@ class Runner {
   }
 
   void run(const schedule::Batch& batch, std::string note) {
+    since_ = graph::Node::next_sequence();
     // Later ones are kept by the values that wait for them; these until their rows are bound.
     std::vector<base::Ref<Pending>> kept;
     std::vector<Pending*> rows;
@@ -157,12 +158,20 @@ class Runner {
     return true;
   }
 
+  // Each of several equal ops has a graph of its own, as far as backward is concerned.
+  void allow_passes(graph::Node* node, size_t count) {
+    if (!node || node->sequence <= since_ || node->is_leaf()) return;
+    node->extra_passes += static_cast<uint32_t>(count);
+    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count);
+  }
+
   void bind_all(Pending& pending, size_t output, const tensor::Array& array,
                 const ValueData& result, int32_t row) {
     bind(pending.outputs[output], array, result, row);
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
       for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
+      if (output == 0) allow_passes(result.producer.get(), found->second.size());
     }
   }
 
@@ -176,6 +185,7 @@ class Runner {
 
   schedule::Work& work_;
   RanPlan& plan_;
+  uint64_t since_ = 0;  // nodes of the running batch are younger
   std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
   std::vector<Value> alike_;  // results of twins
 };

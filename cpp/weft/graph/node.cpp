@@ -39,6 +39,10 @@ void Node::destroy(Node* node) noexcept {
 }
 
 void Node::release_saved(Position at) {
+  if (extra_passes > 0) {
+    --extra_passes;
+    return;
+  }
   if (extras && extras->custom) extras->custom->release();
   if (saved.empty() || released) return;
   // Freeing may run a user's code; whoever looks at the node from there sees that it is released.

@@ -127,7 +127,8 @@ class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
   Position position;
   uint32_t input_count = 0;
   const GradientPlan* plan = nullptr;  // of an op: how its gradient runs
-  bool released = false;               // saved tensors were freed by a backward
+  uint32_t extra_passes = 0;  // backwards before the one that frees: of equal ops that ran once
+  bool released = false;      // saved tensors were freed by a backward
   Position released_at = 0;
   std::unique_ptr<NodeExtras> extras;
   const void* visited_by = nullptr;  // the backward that has gradients for this node now

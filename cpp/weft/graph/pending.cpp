@@ -1,5 +1,6 @@
 #include "weft/graph/pending.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "weft/graph/tape.h"
@@ -80,20 +81,26 @@ void count_bytes(Pending& pending) {
 }
 
 void run_readers(const tensor::Storage& storage) {
-  if (tape().alive == 0) return;
-  Values readers;
-  for (const Tape::Entry& entry : tape().entries) {
-    Pending* at = entry.pending;
-    if (!at) continue;
-    for (const Value& input : at->inputs) {
-      if (!input || input.array().storage.get() != &storage) continue;
+  // A view that has run reads the same memory for those that read it.
+  while (tape().alive > 0) {
+    Values readers;
+    for (const Tape::Entry& entry : tape().entries) {
+      const Pending* at = entry.pending;
+      if (!at || at->ran) continue;
+      const bool reads = std::any_of(at->inputs.begin(), at->inputs.end(), [&](const Value& input) {
+        return input && input.array().storage.get() == &storage;
+      });
       for (ValueData* output : at->outputs) {
-        if (output) readers.push_back(Value(base::Ref<ValueData>(output)));
+        if (reads && output) readers.push_back(Value(base::Ref<ValueData>(output)));
       }
-      break;
     }
+    if (readers.empty()) return;
+    ModesGuard guard;
+    modes.park = nullptr;
+    demand(readers);
   }
-  if (!readers.empty()) demand(readers);
 }
+
+bool lazy_was_used() { return tape_generation() > 0 || tape().alive > 0; }
 
 }  // namespace weft::graph

@@ -46,6 +46,9 @@ inline const Value& demand(const Value& value) {
   return value;
 }
 
+// Whether anything has ever been pending: programs without it are spared some care.
+bool lazy_was_used();
+
 // Notes the bytes that a new one will need. Above the limit all that is pending runs at once, so
 // that what is recorded stays within memory.
 void count_bytes(Pending& pending);

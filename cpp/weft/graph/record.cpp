@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
+#include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
 #include "weft/tensor/promotion.h"
 
@@ -298,13 +298,12 @@ bool can_wait(const Op& op) {
 // Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
 // as long as it is the same.
 Value snapshot(const Value& value) {
-  static std::unordered_map<const tensor::Storage*, Value> snapshots;
   const Array& array = value.array();
-  if (snapshots.size() > 1024) snapshots.clear();
-  Value& kept = snapshots[array.storage.get()];
+  Value& kept = snapshot_of(*array.storage);
   const int64_t bytes = array.count() * tensor::item_size(array.dtype);
   const bool same = kept && kept.array().dtype == array.dtype && kept.sizes() == array.sizes &&
-                    kept->producer == value->producer && array.is_contiguous() &&
+                    kept->producer == value->producer && kept->output == value->output &&
+                    kept->row == value->row && array.is_contiguous() &&
                     std::memcmp(kept.array().data(), array.data(), bytes) == 0;
   if (!same) {
     kept = Value(own_memory(value));
@@ -316,7 +315,7 @@ Value snapshot(const Value& value) {
 Values record_pending(const Call& call) {
   Values inputs(call.inputs.begin(), call.inputs.end());
   for (Value& input : inputs) {
-    if (input && input.array().storage && input.array().storage->is_foreign())
+    if (input && input.array().storage && input.array().storage->is_exposed())
       input = snapshot(input);
   }
   base::Ref<Pending> pending(new Pending(call.op, call.attributes, std::move(inputs)));
@@ -416,7 +415,7 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
     needs = needs || input.requires_grad;
     if (input.is_number) continue;
     if (input.array.dtype != shape.dtype || input.array.sizes != shape.sizes ||
-        (input.array.storage && input.array.storage->is_foreign())) {
+        (input.array.storage && input.array.storage->is_exposed())) {
       return {};
     }
   }

@@ -1,6 +1,8 @@
 #include "weft/graph/tape.h"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
 
 #include "weft/graph/node.h"
 
@@ -27,8 +29,9 @@ class Numbers {
     base_ = 1;
   }
   // The number with this hash that `is_it`, or `fresh` after putting it in.
-  template <class IsIt>
-  int32_t find_or_add(size_t hash, int32_t fresh, const IsIt& is_it) {
+  // Places of those that are gone are taken again.
+  template <class IsIt, class IsGone>
+  int32_t find_or_add(size_t hash, int32_t fresh, const IsIt& is_it, const IsGone& is_gone) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     const size_t mask = slots_.size() - 1;
     for (size_t i = static_cast<uint32_t>(hash) & mask;; i = (i + 1) & mask) {
@@ -40,7 +43,13 @@ class Numbers {
         return fresh;
       }
       const auto number = static_cast<int32_t>(slot.place - base_);
-      if (slot.hash == static_cast<uint32_t>(hash) && is_it(number)) return number;
+      if (slot.hash != static_cast<uint32_t>(hash)) continue;
+      if (is_it(number)) return number;
+      if (is_gone(number)) {
+        slot.place = base_ + static_cast<uint32_t>(fresh);
+        next_ = std::max(next_, static_cast<uint32_t>(fresh) + 1);
+        return fresh;
+      }
     }
   }
 
@@ -192,13 +201,24 @@ int32_t type_of(const Pending& pending) {
     for (int64_t size : value.sizes()) hash = mix(hash, static_cast<size_t>(size));
   }
   guess = type_numbers.find_or_add(
-      hash, type_count(), [&](int32_t number) { return is_of_type(pending, known_types[number]); });
+      hash, type_count(), [&](int32_t number) { return is_of_type(pending, known_types[number]); },
+      [](int32_t) { return false; });
   if (guess == type_count()) known_types.push_back(std::move(type));
   return guess;
 }
 
+// Closer than equal: 0.0 is not -0.0.
+bool identical(const Attributes& a, const Attributes& b) {
+  if (!(a == b)) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto* x = std::get_if<double>(&a[i]);
+    if (x && std::signbit(*x) != std::signbit(std::get<double>(b[i]))) return false;
+  }
+  return true;
+}
+
 bool computes_the_same(const Pending& a, const Pending& b) {
-  return a.op == b.op && a.grad == b.grad && a.attributes == b.attributes &&
+  return a.op == b.op && a.grad == b.grad && identical(a.attributes, b.attributes) &&
          std::equal(
              a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
              [](const Value& x, const Value& y) { return x == y || identity(x) == identity(y); });
@@ -211,13 +231,19 @@ int32_t first_like(const Pending& pending) {
   size_t hash = mix(reinterpret_cast<size_t>(pending.op) + pending.grad,
                     hash_of(pending.attributes, SIZE_MAX));
   for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
-  return same_numbers.find_or_add(hash, number, [&](int32_t other) {
-    const Pending* earlier = the_tape.entries[other].pending;
-    return earlier && computes_the_same(*earlier, pending);
-  });
+  return same_numbers.find_or_add(
+      hash, number,
+      [&](int32_t other) {
+        const Pending* earlier = the_tape.entries[other].pending;
+        return earlier && computes_the_same(*earlier, pending);
+      },
+      [](int32_t other) { return the_tape.entries[other].pending == nullptr; });
 }
 
+std::unordered_map<const tensor::Storage*, Value> snapshots;
+
 void start_anew() {
+  snapshots.clear();
   the_tape.entries.clear();
   the_tape.needs.clear();
   same_numbers.clear();
@@ -231,7 +257,10 @@ void start_anew() {
 
 }  // namespace
 
+Value& snapshot_of(const tensor::Storage& storage) { return snapshots[&storage]; }
+
 const Tape& tape() { return the_tape; }
+uint32_t tape_generation() { return generation; }
 int32_t type_count() { return static_cast<int32_t>(known_types.size()); }
 
 void add_to_tape(Pending& pending) {

@@ -31,9 +31,13 @@ struct Tape {
 };
 
 const Tape& tape();
+uint32_t tape_generation();  // how often it has started anew
 
 // How many types there have been; their numbers are below it.
 int32_t type_count();
+
+// Where the copy of memory that others may change is kept while something is pending.
+Value& snapshot_of(const tensor::Storage& storage);
 
 // For Pending alone.
 void add_to_tape(Pending& pending);

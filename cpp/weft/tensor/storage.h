@@ -24,8 +24,11 @@ class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
   char* data() const noexcept { return data_; }
   int64_t bytes() const noexcept { return bytes_; }
   bool is_foreign() const noexcept { return foreign_.release != nullptr; }
+  // Whether others can write to it unseen: because it is theirs, or because they were given it.
+  bool is_exposed() const noexcept { return exposed > 0 || is_foreign(); }
   bool read_only() const noexcept { return foreign_.read_only; }
 
+  uint32_t exposed = 0;              // how often it is in the hands of NumPy or DLPack
   uint32_t version = 0;              // bumped by each in-place write
   uint32_t written_at = 0;           // source position of the last in-place write
   const void* written_by = nullptr;  // the op of that write, for messages only
