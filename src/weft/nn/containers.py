@@ -115,7 +115,12 @@ class Sequential(_Numbered):
         """Pass `input` through all modules."""
         state = self.__dict__
         for name in self._module_names:
-            input = state[name](input)
+            module = state[name]
+            # What a plain call comes to, without the way there.
+            if module._hooks is None and type(module).__call__ is Module.__call__:
+                input = module.forward(input)
+            else:
+                input = module(input)
         return input
 
     def __getitem__(self, position: Any) -> Any:
