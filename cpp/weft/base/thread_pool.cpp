@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -30,49 +31,75 @@ void work_on(Job& job) {
   }
 }
 
+// Waits a little while without giving up the processor: what follows a large kernel is mostly
+// another one, and waking a thread takes as long as adding up a million floats. False: it is not
+// so yet.
+template <class Condition>
+bool spin(const Condition& condition) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::microseconds(50);
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (condition()) return true;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
 class Pool {
  public:
   void run(Job& job, int helpers) {
-    std::unique_lock lock(mutex_);
     while (static_cast<int>(workers_.size()) < helpers) {
       workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { serve(index); });
     }
     job_ = &job;
-    wanted_ = helpers;
     running_ = helpers;
-    ++generation_;
-    lock.unlock();
-    wake_.notify_all();
+    call_ = ((call_ >> 16) + 1) << 16 | static_cast<uint64_t>(helpers);
+    if (sleepers_ > 0) {
+      const std::lock_guard lock(mutex_);
+      wake_.notify_all();
+    }
     work_on(job);
-    lock.lock();
-    done_.wait(lock, [this] { return running_ == 0; });
-    job_ = nullptr;
+    const auto done = [this] { return running_ == 0; };
+    if (spin(done)) return;
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, done);
   }
 
  private:
   void serve(int index) {
     inside_parallel = true;
     uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
     while (true) {
-      wake_.wait(lock, [&] { return generation_ != seen; });
-      seen = generation_;
-      if (index >= wanted_) continue;
-      Job* job = job_;
-      lock.unlock();
-      work_on(*job);
-      lock.lock();
-      if (--running_ == 0) done_.notify_one();
+      const auto called = [&] { return call_ != seen; };
+      if (!spin(called)) {
+        std::unique_lock lock(mutex_);
+        ++sleepers_;
+        wake_.wait(lock, called);
+        --sleepers_;
+      }
+      seen = call_;
+      if (index >= static_cast<int>(seen & 0xffff)) continue;
+      work_on(*job_);
+      if (--running_ == 0) {
+        const std::lock_guard lock(mutex_);
+        done_.notify_one();
+      }
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<std::thread> workers_;
-  Job* job_ = nullptr;
-  uint64_t generation_ = 0;
-  int wanted_ = 0;
-  int running_ = 0;
+  std::atomic<Job*> job_ = nullptr;
+  // Which call this is, and in the low 16 bits how many workers it wants: one number, so that a
+  // worker never sees the one of this call with the other of the next.
+  std::atomic<uint64_t> call_ = 0;
+  std::atomic<int> running_ = 0;
+  std::atomic<int> sleepers_ = 0;
 };
 
 // Never destroyed: its threads run until the process ends. After fork the child abandons the
