@@ -22,7 +22,7 @@ using graph::ValueData;
 using graph::Values;
 
 constexpr size_t most_plans = 64;
-std::vector<RanPlan> plans;
+std::deque<RanPlan> plans;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -69,31 +69,27 @@ class Runner {
     }
   }
 
-  // Why batches of one op from one line are several, where that is not because one needs the other.
-  std::vector<std::string> notes(std::span<const schedule::Batch> batches) const {
-    struct Seen {
-      int32_t type;
-      const Pending* pending;
-    };
-    std::unordered_map<size_t, Seen> seen;
-    std::vector<std::string> result(batches.size());
-    for (size_t i = 0; i < batches.size(); ++i) {
-      const int32_t type = work_.items.types[batches[i][0]];
-      const Pending* pending = work_.first[batches[i][0]];
-      const size_t line = reinterpret_cast<size_t>(pending->op) * 31 + pending->position;
-      const auto [found, is_new] = seen.try_emplace(line, Seen{type, pending});
-      if (is_new || found->second.type == type || found->second.pending->op != pending->op)
-        continue;
-      result[i] = "apart: " + graph::difference(*found->second.pending, *pending);
+  // Why this batch is not part of an earlier one of the same op and line, where that is not because
+  // it needs the other's results.
+  std::string note_on(const schedule::Batch& batch) {
+    const int32_t type = work_.items.types[batch[0]];
+    const Pending& pending = *work_.first[batch[0]];
+    const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
+      return seen.op == pending.op && seen.position == pending.position;
+    });
+    if (found == seen_.end()) {
+      if (seen_.size() < most_seen) seen_.push_back({pending.op, pending.position, type, batch[0]});
+      return {};
     }
-    return result;
+    if (found->type == type) return {};
+    return "apart: " + graph::difference(*work_.first[found->item], pending);
   }
 
   void run(const schedule::Batch& batch, std::string note) {
     since_ = graph::Node::next_sequence();
     // Later ones are kept by the values that wait for them; these until their rows are bound.
-    std::vector<base::Ref<Pending>> kept;
-    std::vector<Pending*> rows;
+    base::SmallVector<base::Ref<Pending>, 8> kept;
+    base::SmallVector<Pending*, 8> rows;
     kept.reserve(batch.size());
     rows.reserve(batch.size());
     for (int32_t item : batch) {
@@ -103,7 +99,8 @@ class Runner {
     RanBatch ran{
         rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
         std::move(note)};
-    if (rows.size() == 1 || !run_together(rows, ran)) {
+    if (rows.size() == 1 ||
+        !run_together(std::span<Pending* const>(rows.data(), rows.size()), ran)) {
       for (Pending* pending : rows) run_one(*pending);
     }
     ran.seconds = now() - ran.seconds;
@@ -117,7 +114,11 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
+      if (pending.op->pointwise() && pending.attributes.size() == 0) {
+        outputs.push_back(graph::record_pointwise(*pending.op, pending.inputs));
+      } else {
+        outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
+      }
     } catch (const base::Error& error) {
       std::string where = base::text(" (recorded at ", graph::position_text(pending.position));
       if (pending.example >= 0) where += base::text(", example ", pending.example);
@@ -183,8 +184,17 @@ class Runner {
     }
   }
 
+  struct Seen {
+    const Op* op;
+    graph::Position position;
+    int32_t type;
+    int32_t item;
+  };
+  static constexpr size_t most_seen = 64;
+
   schedule::Work& work_;
   RanPlan& plan_;
+  base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;  // nodes of the running batch are younger
   std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
   std::vector<Value> alike_;  // results of twins
@@ -192,7 +202,7 @@ class Runner {
 
 }  // namespace
 
-const std::vector<RanPlan>& last_plans() { return plans; }
+const std::deque<RanPlan>& last_plans() { return plans; }
 void forget_plans() { plans.clear(); }
 
 void run_pending(std::span<const Value> values) {
@@ -208,12 +218,14 @@ void run_pending(std::span<const Value> values) {
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
   plan.seconds_planning = now() - begin;
   plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
-  std::vector<std::string> notes = runner.notes(batches);
+  std::vector<std::string> notes;  // before anything runs: then the first of them may be gone
+  for (const schedule::Batch& batch : batches) notes.push_back(runner.note_on(batch));
+  plan.batches.reserve(batches.size());
   for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
   runner.separate_twins();
   for (const Value& value : values) leave_large_batch(value);
   plan.seconds = now() - begin;
-  if (plans.size() == most_plans) plans.erase(plans.begin());
+  if (plans.size() == most_plans) plans.pop_front();
   plans.push_back(std::move(plan));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct RanPlan {
 };
 
 // The last plans that ran, oldest first.
-const std::vector<RanPlan>& last_plans();
+const std::deque<RanPlan>& last_plans();
 void forget_plans();
 
 // Computes the values that are pending.

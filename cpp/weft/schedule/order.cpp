@@ -40,62 +40,97 @@ std::vector<int32_t> levels_of(const Items& items, int32_t type_count) {
   return levels;
 }
 
-// The items of one type, by level.
-struct Group {
-  std::vector<int32_t> unfinished;          // how many, by level
-  std::vector<std::vector<int32_t>> ready;  // which, by level
-  size_t level = 0;                         // the lowest with unfinished items
-  int32_t left = 0;                         // of all levels
-  int32_t ready_count = 0;
-
-  void add(size_t at) {
-    if (unfinished.size() <= at) {
-      unfinished.resize(at + 1);
-      ready.resize(at + 1);
-    }
-    ++unfinished[at];
-    ++left;
-  }
-  void make_ready(int32_t item, size_t at) {
-    ready[at].push_back(item);
-    ++ready_count;
-  }
-  // Of the lowest level, those that are ready.
-  double share() const {
-    return left == 0 ? -1 : static_cast<double>(ready[level].size()) / unfinished[level];
-  }
-  double share_of_all() const { return left == 0 ? -1 : static_cast<double>(ready_count) / left; }
-  void take(size_t at, Batch& batch) {
-    const auto count = static_cast<int32_t>(ready[at].size());
-    batch.insert(batch.end(), ready[at].begin(), ready[at].end());
-    ready[at].clear();
-    unfinished[at] -= count;
-    ready_count -= count;
-    left -= count;
-    while (level < unfinished.size() && unfinished[level] == 0) ++level;
-  }
+// Items of one type and level: how many are unfinished, and which are ready, as a list through
+// `Agenda::next`.
+struct Level {
+  int32_t unfinished = 0;
+  int32_t ready = 0;
+  int32_t first_ready = -1;
 };
 
-template <class Share>
-Group& best_of(std::vector<Group>& groups, const Share& share) {
-  return *std::max_element(groups.begin(), groups.end(),
-                           [&](const Group& a, const Group& b) { return share(a) < share(b); });
-}
+// The levels of one type: `begin` to `end`, of which `at` is the lowest with unfinished items.
+struct Group {
+  int32_t begin = 0, end = 0, at = 0;
+  int32_t left = 0;
+  int32_t ready = 0;
+};
 
-// A level of which all is ready, if there is one. Otherwise levels of several types wait for each
-// other: then what is ready of the type that has least left to wait for.
-Batch next_batch(std::vector<Group>& groups) {
-  Batch batch;
-  Group& whole = best_of(groups, [](const Group& group) { return group.share(); });
-  if (whole.share() == 1) {
-    whole.take(whole.level, batch);
-  } else {
-    Group& group = best_of(groups, [](const Group& other) { return other.share_of_all(); });
-    for (size_t at = 0; at < group.ready.size(); ++at) group.take(at, batch);
+class Agenda {
+ public:
+  Agenda(const Items& items, int32_t type_count)
+      : groups_(type_count), level_of_(levels_of(items, type_count)), next_(items.count()) {
+    for (int32_t item = 0; item < items.count(); ++item) {
+      Group& group = groups_[items.types[item]];
+      group.end = std::max(group.end, level_of_[item] + 1);
+      ++group.left;
+    }
+    int32_t begin = 0;
+    for (Group& group : groups_) {
+      group.begin = group.at = begin;
+      begin = group.end += begin;
+    }
+    levels_.resize(begin);
+    for (int32_t item = 0; item < items.count(); ++item) {
+      level_of_[item] += groups_[items.types[item]].begin;
+      ++levels_[level_of_[item]].unfinished;
+    }
+    for (Group& group : groups_) skip_finished(group);
   }
-  std::sort(batch.begin(), batch.end());
-  return batch;
-}
+
+  void make_ready(int32_t item, int32_t type) {
+    Level& level = levels_[level_of_[item]];
+    next_[item] = level.first_ready;
+    level.first_ready = item;
+    ++level.ready;
+    ++groups_[type].ready;
+  }
+
+  // A level of which all is ready, if there is one. Otherwise levels of several types wait for each
+  // other: then what is ready of the type that has least left to wait for.
+  Batch take() {
+    Batch batch;
+    Group* best = nullptr;
+    double best_share = -1;
+    for (Group& group : groups_) {
+      if (group.left == 0) continue;
+      if (levels_[group.at].ready == levels_[group.at].unfinished) {
+        take_level(group, group.at, batch);
+        return batch;
+      }
+      const double share = static_cast<double>(group.ready) / group.left;
+      if (share > best_share) {
+        best = &group;
+        best_share = share;
+      }
+    }
+    for (int32_t at = best->at; at < best->end; ++at) take_level(*best, at, batch);
+    std::sort(batch.begin(), batch.end());
+    return batch;
+  }
+
+ private:
+  void skip_finished(Group& group) const {
+    while (group.at < group.end && levels_[group.at].unfinished == 0) ++group.at;
+  }
+
+  void take_level(Group& group, int32_t at, Batch& batch) {
+    Level& level = levels_[at];
+    const size_t begin = batch.size();
+    for (int32_t item = level.first_ready; item >= 0; item = next_[item]) batch.push_back(item);
+    std::sort(batch.begin() + begin, batch.end());
+    level.unfinished -= level.ready;
+    group.left -= level.ready;
+    group.ready -= level.ready;
+    level.ready = 0;
+    level.first_ready = -1;
+    skip_finished(group);
+  }
+
+  std::vector<Group> groups_;
+  std::vector<Level> levels_;
+  std::vector<int32_t> level_of_;
+  std::vector<int32_t> next_;
+};
 
 struct Consumers {
   std::vector<int32_t> starts, items;
@@ -118,27 +153,20 @@ Consumers consumers_of(const Items& items) {
 std::vector<Batch> order(const Items& items) {
   if (items.count() == 0) return {};
   const int32_t type_count = *std::max_element(items.types.begin(), items.types.end()) + 1;
-  const std::vector<int32_t> levels = levels_of(items, type_count);
+  Agenda agenda(items, type_count);
   const Consumers consumers = consumers_of(items);
-  std::vector<Group> groups(type_count);
   std::vector<int32_t> waits(items.count());
   for (int32_t item = 0; item < items.count(); ++item) {
-    Group& group = groups[items.types[item]];
-    group.add(levels[item]);
     waits[item] = static_cast<int32_t>(items.needs_of(item).size());
-    if (waits[item] == 0) group.make_ready(item, levels[item]);
-  }
-  for (Group& group : groups) {
-    while (group.left > 0 && group.unfinished[group.level] == 0) ++group.level;
+    if (waits[item] == 0) agenda.make_ready(item, items.types[item]);
   }
   std::vector<Batch> batches;
   for (int32_t done = 0; done < items.count();) {
-    batches.push_back(next_batch(groups));
+    batches.push_back(agenda.take());
     for (int32_t item : batches.back()) {
       for (int32_t k = consumers.starts[item]; k < consumers.starts[item + 1]; ++k) {
         const int32_t consumer = consumers.items[k];
-        if (--waits[consumer] == 0)
-          groups[items.types[consumer]].make_ready(consumer, levels[consumer]);
+        if (--waits[consumer] == 0) agenda.make_ready(consumer, items.types[consumer]);
       }
     }
     done += static_cast<int32_t>(batches.back().size());
