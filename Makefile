@@ -21,7 +21,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test wheel oracle bench sanitize sanitize-build fuzz lint format types stub docs \
+.PHONY: build demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs \
   clean help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
@@ -72,6 +72,9 @@ oracle: build .venv/.prepared-test .venv/.prepared-oracle ## compare the op tabl
 
 bench: build .venv/.prepared-oracle ## time Weft and PyTorch side by side (BENCH="..." for options)
 	@$(ORACLE_PYTHON) -m benchmarks $(BENCH)
+
+dynet: .venv/.prepared-build ## make the environment in which the tree benchmark times DyNet
+	@$(PYTHON) -m benchmarks.models.dynet_environment
 
 # ---- Under sanitizers ------------------------------------------------------------------------------
 

@@ -380,7 +380,6 @@ def test_dropout_belongs_to_the_seed() -> None:
     assert 0.25 < kept < 0.75
 
 
-@pytest.mark.xfail(strict=True, reason="examples share one stream")
 @pytest.mark.parametrize("options", [{"batch": False}, {"width": 1}, {"width": 2}])
 def test_dropout_of_an_example_does_not_depend_on_how_it_runs(options: dict[str, Any]) -> None:
     """Example i of a map owns its own stream (DESIGN.md, section 7)."""

@@ -62,6 +62,27 @@ PyMethodDef methods[] = {
     {},
 };
 
+// start_stream(seed, counter, index): the default generator goes on with a stream of its own for one
+// example of a map, which follows from the map's.
+PyObject* start_stream(PyObject*, PyObject* args) {
+  unsigned long long seed, counter, index;
+  if (!PyArg_ParseTuple(args, "KKK", &seed, &counter, &index)) return nullptr;
+  auto mixed = [](unsigned long long x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+  };
+  constexpr unsigned long long golden = 0x9e3779b97f4a7c15ull;
+  PyGenerator& generator = generator_of(default_generator);
+  generator.seed = mixed(mixed(seed + golden * (counter + 1)) + golden * (index + 1));
+  generator.counter = 0;
+  Py_RETURN_NONE;
+}
+PyMethodDef module_methods[] = {
+    {"start_stream", start_stream, METH_VARARGS, "Give one example of a map its own stream."},
+    {},
+};
+
 }  // namespace
 
 graph::RandomKey draw_random(PyObject* generator) {
@@ -91,7 +112,8 @@ void define_random(PyObject* module) {
   default_generator = Object::check(make_generator(generator_type, nullptr, nullptr)).release();
   Object seeded(fresh_seed(default_generator, nullptr));
   if (PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) < 0 ||
-      PyModule_AddObjectRef(module, "default_generator", default_generator) < 0) {
+      PyModule_AddObjectRef(module, "default_generator", default_generator) < 0 ||
+      PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
   }
 }

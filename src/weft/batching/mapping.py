@@ -36,7 +36,9 @@ class Hub:
         if self.closed:
             raise GreenletExit
         self.parked.append(getcurrent())
+        stream = _core.default_generator.get_state()
         self.greenlet.switch()
+        _core.default_generator.set_state(stream)
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
@@ -87,6 +89,34 @@ _running = Running()
 _NO_MORE = object()
 
 
+class Streams:
+    """Random numbers of a map: each example has a stream of its own, however the map runs.
+
+    What yields the examples goes on with the stream that was there before.
+    """
+
+    def __init__(self) -> None:
+        seed, counter = _core.default_generator.get_state()
+        self.key = (seed, counter)
+        self.outside = (seed, counter + 1)
+
+    def start(self, index: int) -> None:
+        """Go on with an example's stream."""
+        _core.start_stream(*self.key, index)
+
+    def take(self, examples: Iterator[Any]) -> Any:
+        """Return the next example, or `_NO_MORE`."""
+        self.restore()
+        try:
+            return next(examples, _NO_MORE)
+        finally:
+            self.outside = _core.default_generator.get_state()
+
+    def restore(self) -> None:
+        """Go on with the stream from outside."""
+        _core.default_generator.set_state(self.outside)
+
+
 class Fibers:
     """The examples of one map: at most `width` of them are under way at one time."""
 
@@ -112,6 +142,7 @@ class Fibers:
         self.exhausted = False
         self.taking = False  # a fiber is inside `examples`, which may park there
         self.modes = _core.keep_modes()
+        self.streams = Streams()
         hub.sources.append(self)
         self.start_fiber()
 
@@ -143,6 +174,7 @@ class Fibers:
         index = len(self.results)
         self.results.append(None)
         _core.start_fiber(index, self.hub.park_function)
+        self.streams.start(index)
         try:
             self.results[index] = self.function(example)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
@@ -152,7 +184,7 @@ class Fibers:
         self.taking = True
         example = _NO_MORE
         try:
-            example = next(self.examples, _NO_MORE)
+            example = self.streams.take(self.examples)
         except Exception as error:  # noqa: BLE001 - raised when those under way have ended
             self.source_error = error
         finally:
@@ -198,6 +230,10 @@ def map(
     Each example runs in its own fiber. Where one needs a value (`if score > 0:`, `item()`), it
     waits, the others go on, and one plan runs for all that wait. Results are in the order of the
     examples; tensors in them are computed together at the end.
+
+    Each example draws random numbers from a stream of its own, which depends on the seed and the
+    example's place, not on how the map runs. State that examples share, such as the averages of a
+    BatchNorm, is changed in the order in which they reach it.
 
     Args:
         function: Takes one example.
@@ -250,19 +286,23 @@ def _one_by_one(
     function: Callable[[Any], Any], examples: Iterable[Any], return_exceptions: bool
 ) -> list[Any]:
     before = _core.set_lazy(False)
+    streams = Streams()
+    iterator = iter(examples)
+    results: list[Any] = []
     try:
-        results: list[Any] = []
-        for index, example in enumerate(examples):
+        while (example := streams.take(iterator)) is not _NO_MORE:
+            streams.start(len(results))
             try:
                 results.append(function(example))
             except Exception as error:
-                _with_note(error, index)
+                _with_note(error, len(results))
                 if not return_exceptions:
                     raise
                 results.append(error)
         return results
     finally:
         _core.set_lazy(before)
+        streams.restore()
 
 
 def _outermost(
@@ -279,6 +319,7 @@ def _outermost(
         finally:
             _running.hub = None
             _core.give_modes(fibers.modes)
+            fibers.streams.restore()
     return fibers.finish()
 
 
@@ -297,4 +338,5 @@ def _nested(
         hub, function, examples, width, return_exceptions, lambda: hub.ready.append(waiting)
     )
     hub.wait()
+    fibers.streams.restore()
     return fibers.finish()
