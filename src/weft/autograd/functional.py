@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 _ops = _core.ops
+
+_MOST_BYTES = 1 << 36  # of a Jacobian; rows would be computed for hours before memory ends
 Tensors: TypeAlias = tuple[Tensor, ...]
 Function: TypeAlias = "Callable[..., Any]"
 
@@ -250,6 +252,9 @@ def jacobian(
 
 def _jacobian_of(output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """Compute the Jacobian of one output, one of its elements at a time."""
+    needed = sum(output.numel() * item.numel() * item.element_size() for item in inputs)
+    if needed > _MOST_BYTES:
+        raise _core.OutOfMemoryError(f"jacobian: the result would take {needed} bytes")
     rows: list[Tensors] = []
     for number in range(output.numel()):
         vector = _ops.zeros(output.numel(), dtype=output.dtype)

@@ -14,6 +14,8 @@ from weft.functional.shaping import windows as view_windows
 
 ops = _core.ops
 
+_MOST_PARTS = 1 << 20  # of an adaptive pool: more is surely a mistake
+
 
 class _Windows(NamedTuple):
     """How windows lie over the last dimensions of an input, one number a dimension."""
@@ -241,7 +243,10 @@ def _adaptive_sizes(name: str, input: Tensor, output_size: Any, rank: int) -> li
         )
     sizes = _each(name, "output_size", output_size, rank)
     lengths = input.shape[-rank:]
-    return [n if size is None else size for size, n in zip(sizes, lengths, strict=True)]
+    wanted = [n if size is None else size for size, n in zip(sizes, lengths, strict=True)]
+    if max(wanted) > _MOST_PARTS:
+        raise _core.ArgumentError(f"{name}(): output_size is absurdly large: {max(wanted)}.")
+    return wanted
 
 
 def _parts(input: Tensor, dim: int, count: int) -> list[Tensor]:
