@@ -15,7 +15,6 @@ using graph::TensorRef;
 using graph::Value;
 
 void add_into(const tensor::Array& sum, const tensor::Array& addend) {
-  graph::run_readers(*sum.storage);
   constexpr int64_t small_count = 4096;
   if (sum.dtype <= tensor::DType::f64 && sum.dtype == addend.dtype && sum.count() <= small_count &&
       sum.sizes == addend.sizes && sum.is_contiguous() && addend.is_contiguous()) {
@@ -56,6 +55,7 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
                tensor->grad->array().sizes != gradient.sizes()) {
       tensor->grad = TensorRef(new TensorData(ops::add(tensor->grad->value(), gradient)));
     } else {
+      graph::run_readers(*tensor->grad->array().storage);
       add_into(tensor->grad->array(), gradient.array());
     }
   }

@@ -62,8 +62,8 @@ PyMethodDef methods[] = {
     {},
 };
 
-// start_stream(seed, counter, index): the default generator goes on with a stream of its own for one
-// example of a map, which follows from the map's.
+// start_stream(seed, counter, index): the default generator goes on with a stream of its own for
+// one example of a map, which follows from the map's.
 PyObject* start_stream(PyObject*, PyObject* args) {
   unsigned long long seed, counter, index;
   if (!PyArg_ParseTuple(args, "KKK", &seed, &counter, &index)) return nullptr;
