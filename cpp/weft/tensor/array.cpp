@@ -21,10 +21,15 @@ bool Array::is_non_overlapping() const {
 }
 
 std::pair<int64_t, int64_t> Array::extent() const {
+  if (count() == 0) return {offset, offset};
   int64_t low = offset, high = offset;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return {offset, offset};
-    (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
+    int64_t& end = strides[i] < 0 ? low : high;
+    int64_t reach;  // strides may be anything that a user wrote
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(end, reach, &end)) {
+      end = strides[i] < 0 ? INT64_MIN : INT64_MAX - 1;
+    }
   }
   return {low, high + 1};
 }

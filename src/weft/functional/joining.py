@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise, product
+from itertools import combinations as choices_without
+from itertools import combinations_with_replacement
+from math import comb
 from typing import Any
 
 from weft import _core
@@ -138,12 +140,18 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Return all choices of `r` elements of a vector, in order."""
+    if input.ndim != 1:
+        raise _core.ShapeError(
+            f"combinations(input): input must be a vector; input is {tuple(input.shape)}."
+        )
+    if r < 0:
+        raise _core.ArgumentError(f"combinations(): r must not be negative, got {r}.")
     count = input.numel()
-    chosen = [
-        choice
-        for choice in product(range(count), repeat=r)
-        if all(a < b or (with_replacement and a == b) for a, b in pairwise(choice))
-    ]
+    most = comb(count + r - 1, r) if with_replacement and count else comb(count, r)
+    if most * max(r, 1) > 1 << 28:
+        raise _core.OutOfMemoryError(f"combinations(): there are {most} of them")
+    choose = combinations_with_replacement if with_replacement else choices_without
+    chosen = list(choose(range(count), r))
     index = _core.tensor([place for choice in chosen for place in choice], _core.int64)
     return ops.index_select(input, 0, index).reshape(len(chosen), r)
 

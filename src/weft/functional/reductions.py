@@ -369,6 +369,8 @@ def diff(
     parts = [part for part in (prepend, input, append) if part is not None]
     result = input if len(parts) == 1 else ops.cat(parts, dim)
     for _ in range(n):
+        if result.shape[dim] == 0:
+            break
         after, before = ops.slice(result, dim, 1), ops.slice(result, dim, 0, -1)
         result = ops.ne(after, before) if result.dtype is _core.bool else ops.sub(after, before)
     return result
