@@ -22,7 +22,6 @@ def test_a_function_is_one_op_a_call() -> None:
         results = [gate(x, x * 2) for x in xs]
     results[0][0].tolist()
     plain = [(x.sigmoid() * (x * 2).tanh(), x * 3) for x in xs]
-    weft.lazy()
     for (a, b), (c, d) in zip(results, plain, strict=True):
         assert weft.allclose(a, c)
         assert weft.allclose(b, d)

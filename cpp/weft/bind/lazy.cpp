@@ -136,11 +136,11 @@ PyObject* last_plans(PyObject*, PyObject*) {
     for (const exec::RanPlan& plan : exec::last_plans()) {
       Object batches = Object::check(PyList_New(0));
       for (const exec::RanBatch& batch : plan.batches) {
-        Object entry = Object::check(Py_BuildValue(
-            "{s:s,s:L,s:L,s:L,s:d,s:I,s:s}", "op", batch.op.c_str(), "rows",
-            static_cast<long long>(batch.rows), "merged", static_cast<long long>(batch.merged),
-            "bytes_copied", static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
-            "position", batch.position, "note", batch.note.c_str()));
+        Object entry = Object::check(
+            Py_BuildValue("{s:s,s:L,s:L,s:d,s:I,s:s}", "op", batch.op.c_str(), "rows",
+                          static_cast<long long>(batch.rows), "bytes_copied",
+                          static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
+                          "position", batch.position, "note", batch.note.c_str()));
         if (PyList_Append(batches.get(), entry.get()) < 0) throw PythonError{};
       }
       Object entry = Object::check(

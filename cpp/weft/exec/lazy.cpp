@@ -1,6 +1,7 @@
 #include "weft/exec/lazy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <unordered_map>
 
@@ -96,9 +97,8 @@ class Runner {
       rows.push_back(work_.first[item]);
       kept.emplace_back(work_.first[item]);
     }
-    RanBatch ran{
-        rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, now(), rows[0]->position,
-        std::move(note)};
+    RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, now(), rows[0]->position,
+                 std::move(note)};
     if (rows.size() == 1 ||
         !run_together(std::span<Pending* const>(rows.data(), rows.size()), ran)) {
       for (Pending* pending : rows) run_one(*pending);

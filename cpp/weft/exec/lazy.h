@@ -1,7 +1,6 @@
 // The lazy executor: runs what is pending, many applications at a time.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <string>
 #include <vector>
@@ -14,7 +13,6 @@ namespace weft::exec {
 struct RanBatch {
   std::string op;
   int64_t rows;
-  int64_t merged;        // applications beyond those that were the same as another
   int64_t bytes_copied;  // to bring rows together
   double seconds;
   graph::Position position;  // of the first row
