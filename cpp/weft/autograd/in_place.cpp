@@ -125,11 +125,8 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
       (modes.grad || !tensor.requires_grad())) {
     return replace_pending(tensor, op, inputs, std::move(attributes));
   }
-  const bool lazy = std::exchange(modes.lazy, false);
-  struct Restore {
-    bool lazy;
-    ~Restore() { modes.lazy = lazy; }
-  } const restore{lazy};
+  graph::ModesGuard guard;
+  modes.lazy = false;
   if (graph::Pending::live() > 0) {
     graph::demand(inputs);
     graph::demand(tensor.value());

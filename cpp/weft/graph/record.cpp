@@ -506,11 +506,8 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
     demand(given);
     run_readers(*destination.storage);
   }
-  const bool lazy = std::exchange(modes.lazy, false);
-  struct Restore {
-    bool lazy;
-    ~Restore() { modes.lazy = lazy; }
-  } const restore{lazy};
+  ModesGuard guard;
+  modes.lazy = false;
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
