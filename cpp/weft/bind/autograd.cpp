@@ -123,8 +123,7 @@ PyObject* node_variable(PyObject* self, void*) {
 PyObject* node_position(PyObject* self, void*) {
   const Node& node = node_of(self);
   const bool is_row = row_of(self) != graph::ValueData::whole && node.extras && node.extras->rows;
-  return PyLong_FromUnsignedLong(is_row ? node.extras->rows->table->positions[row_of(self)]
-                                        : node.position);
+  return PyLong_FromUnsignedLong(is_row ? node.position_of(row_of(self)) : node.position);
 }
 PyObject* node_sequence(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self).sequence);

@@ -1,6 +1,7 @@
 #include "weft/exec/lazy.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
 #include "weft/graph/record.h"
+#include "weft/graph/strand.h"
 #include "weft/graph/tensor.h"
 #include "weft/schedule/key.h"
 
@@ -114,25 +116,70 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      if (pending.op->pointwise() && pending.attributes.size() == 0) {
+      if (pending.op_count() > 1) {
+        outputs = run_strand(pending);
+      } else if (pending.op->pointwise() && pending.attributes.size() == 0) {
         outputs.push_back(graph::record_pointwise(*pending.op, pending.inputs));
       } else {
         outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
       }
     } catch (const base::Error& error) {
-      std::string where = base::text(" (recorded at ", graph::position_text(pending.position));
+      std::string where = base::text(" (recorded at ", graph::position_text(modes.position));
       if (pending.example >= 0) where += base::text(", example ", pending.example);
       base::fail(error.kind(), error.message(), where, ")");
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      bind_all(pending, i, outputs[i].array(), *outputs[i].get(), outputs[i]->row);
+      if (outputs[i]) bind_all(pending, i, outputs[i].array(), *outputs[i].get(), outputs[i]->row);
     }
     finish(pending);
   }
 
+  // Its ops one by one; what nobody holds is empty.
+  Values run_strand(Pending& pending) {
+    const graph::Program& program = static_cast<const graph::ProgramOp&>(*pending.op).program;
+    const std::vector<bool> wanted = wanted_of(std::array{&pending});
+    const std::vector<bool> needed = program.needed_slots(wanted);
+    std::vector<Value> slots(program.slot_count);
+    std::copy(pending.inputs.begin(), pending.inputs.end(), slots.begin());
+    for (size_t k = 0; k < program.instructions.size(); ++k) {
+      const graph::Instruction& instruction = program.instructions[k];
+      if (!instruction.is_needed(needed)) {
+        graph::count_dropped(1);
+        continue;
+      }
+      Values inputs;
+      for (int slot : instruction.inputs) inputs.push_back(slot < 0 ? Value() : slots[slot]);
+      modes.position = graph::step_at(*pending.step, k).position;
+      Values results = graph::record(*instruction.op, inputs, instruction.attributes);
+      std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
+    }
+    Values outputs;
+    for (size_t i = 0; i < wanted.size(); ++i)
+      outputs.push_back(wanted[i] ? slots[program.outputs[i]] : Value());
+    return outputs;
+  }
+
+  // Which outputs somebody holds, of any row or of what computes the same.
+  std::vector<bool> wanted_of(std::span<Pending* const> rows) {
+    std::vector<bool> wanted(rows[0]->outputs.size());
+    for (Pending* row : rows) {
+      mark_held(*row, wanted);
+      if (twins_.empty()) continue;
+      if (const auto found = twins_.find(row); found != twins_.end()) {
+        for (const auto& twin : found->second) mark_held(*twin, wanted);
+      }
+    }
+    return wanted;
+  }
+  static void mark_held(const Pending& pending, std::vector<bool>& held) {
+    for (size_t i = 0; i < held.size(); ++i) {
+      if (pending.outputs[i]) held[i] = true;
+    }
+  }
+
   // False: these rows cannot run as one.
   bool run_together(std::span<Pending* const> rows, RanBatch& ran) {
-    RowBatch batch(rows);
+    RowBatch batch(rows, rows[0]->op->is_program() ? wanted_of(rows) : std::vector<bool>());
     if (!batch.can_run(ran.note)) return false;
     Values outputs;
     try {
@@ -148,6 +195,7 @@ class Runner {
       return false;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i]) continue;
       const tensor::Array& array = outputs[i].array();
       tensor::Array part = row_of(array, 0);
       for (size_t r = 0; r < rows.size(); ++r) {
@@ -212,12 +260,16 @@ void run_pending(std::span<const Value> values) {
   const double begin = now();
   modes = graph::Modes{};
   modes.position = plan.position ? plan.position : 1;
+  graph::close_strand();
+  graph::count_plan();
   schedule::Work work = schedule::collect(graph::tape(), values);
   if (work.first.empty()) return;
   Runner runner(work, plan);
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
   plan.seconds_planning = now() - begin;
-  plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
+  for (const auto* all : {&work.first, &work.twins}) {
+    for (const Pending* pending : *all) plan.nodes += pending->op_count();
+  }
   std::vector<std::string> notes;  // before anything runs: then the first of them may be gone
   for (const schedule::Batch& batch : batches) notes.push_back(runner.note_on(batch));
   plan.batches.reserve(batches.size());

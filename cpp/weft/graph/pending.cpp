@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 
 namespace weft::graph {
@@ -23,13 +24,16 @@ Pending::Pending(const Op& op, Attributes attributes, Values inputs)
       position(current_position()),
       example(modes.example),
       grad(modes.grad) {
-  add_to_tape(*this);
+  add_op_to_tape();
 }
 
 Pending::~Pending() {
+  leave_strand(*this);
+  if (!ran) dropped_count += op_count();
   take_from_tape(*this);
-  if (!ran) ++dropped_count;
 }
+
+uint32_t Pending::op_count() const { return step ? step->length : 1; }
 
 void Pending::destroy(Pending* pending) noexcept {
   if (draining) {
@@ -46,8 +50,9 @@ void Pending::destroy(Pending* pending) noexcept {
   draining = false;
 }
 
-int64_t Pending::live() { return tape().alive; }
+int64_t Pending::live() { return tape().ops; }
 int64_t Pending::dropped() { return dropped_count; }
+void count_dropped(int64_t ops) { dropped_count += ops; }
 
 namespace {
 
@@ -55,6 +60,7 @@ int64_t limit = int64_t{1} << 30;
 
 // Everything that somebody still holds.
 void run_all() {
+  close_strand(false);
   Values held;
   for (const Tape::Entry& entry : tape().entries) {
     if (!entry.pending || entry.pending->ran) continue;
@@ -72,17 +78,17 @@ void run_all() {
 void set_pending_limit(int64_t bytes) { limit = bytes; }
 int64_t pending_limit() { return limit; }
 
-void count_bytes(Pending& pending) {
-  for (const ValueData* output : pending.outputs)
-    pending.bytes += output->array.count() * tensor::item_size(output->array.dtype);
-  add_bytes(pending.bytes);
+void count_bytes(Pending& pending, int64_t bytes) {
+  pending.bytes += bytes;
+  add_bytes(bytes);
   if (tape().bytes > limit) [[unlikely]]
     run_all();
 }
 
 void run_readers(const tensor::Storage& storage) {
   // A view that has run reads the same memory for those that read it.
-  while (tape().alive > 0) {
+  close_strand();
+  while (tape().ops > 0) {
     Values readers;
     for (const Tape::Entry& entry : tape().entries) {
       const Pending* at = entry.pending;
@@ -101,6 +107,6 @@ void run_readers(const tensor::Storage& storage) {
   }
 }
 
-bool lazy_was_used() { return tape_generation() > 0 || tape().alive > 0; }
+bool lazy_was_used() { return tape_generation() > 0 || tape().ops > 0; }
 
 }  // namespace weft::graph
