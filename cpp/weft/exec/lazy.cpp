@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
@@ -32,14 +33,13 @@ double now() {
 }
 
 // Gives a pending value what was computed for it.
-void bind(ValueData* target, const tensor::Array& array, const ValueData& result, int32_t row) {
-  if (!target || !target->pending) return;
-  target->array = array;
-  target->producer = result.producer;
-  target->output = result.output;
-  target->row = row;
-  target->requires_grad = result.requires_grad;
-  target->pending.reset();
+void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
+  target.array = array;
+  target.producer = result.producer;
+  target.output = result.output;
+  target.row = row;
+  target.requires_grad = result.requires_grad;
+  target.pending.reset();
 }
 
 // What was asked for may be kept for long: it does not keep the memory of a whole batch.
@@ -57,8 +57,8 @@ class Runner {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
       twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
       if (work_.twins[i]->op->is_view()) continue;
-      for (ValueData* output : work_.twins[i]->outputs) {
-        if (output) alike_.emplace_back(base::Ref<ValueData>(output));
+      for (const graph::Held& output : work_.twins[i]->outputs) {
+        if (output.value) alike_.emplace_back(base::Ref<ValueData>(output.value));
       }
     }
   }
@@ -107,6 +107,9 @@ class Runner {
     }
     ran.seconds = now() - ran.seconds;
     plan_.batches.push_back(std::move(ran));
+    for (Pending* pending : rows) {
+      for_all_alike(*pending, [](Pending& alike) { alike.ran = true; });
+    }
   }
 
  private:
@@ -128,10 +131,14 @@ class Runner {
       if (pending.example >= 0) where += base::text(", example ", pending.example);
       base::fail(error.kind(), error.message(), where, ")");
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i]) bind_all(pending, i, outputs[i].array(), *outputs[i].get(), outputs[i]->row);
-    }
-    finish(pending);
+    for_all_alike(pending, [&](Pending& alike) {
+      for (const graph::Held& held : alike.outputs) {
+        if (!held.value) continue;
+        const ValueData& result = *outputs[held.number].get();
+        bind(*held.value, result.array, result, result.row);
+      }
+    });
+    allow_passes(pending, outputs);
   }
 
   // Its ops one by one; what nobody holds is empty.
@@ -161,20 +168,16 @@ class Runner {
 
   // Which outputs somebody holds, of any row or of what computes the same.
   std::vector<bool> wanted_of(std::span<Pending* const> rows) {
-    std::vector<bool> wanted(rows[0]->outputs.size());
+    const graph::Program& program = static_cast<const graph::ProgramOp&>(*rows[0]->op).program;
+    std::vector<bool> wanted(program.outputs.size());
     for (Pending* row : rows) {
-      mark_held(*row, wanted);
-      if (twins_.empty()) continue;
-      if (const auto found = twins_.find(row); found != twins_.end()) {
-        for (const auto& twin : found->second) mark_held(*twin, wanted);
-      }
+      for_all_alike(*row, [&](const Pending& alike) {
+        for (const graph::Held& held : alike.outputs) {
+          if (held.value) wanted[held.number] = true;
+        }
+      });
     }
     return wanted;
-  }
-  static void mark_held(const Pending& pending, std::vector<bool>& held) {
-    for (size_t i = 0; i < held.size(); ++i) {
-      if (pending.outputs[i]) held[i] = true;
-    }
   }
 
   // False: these rows cannot run as one.
@@ -194,41 +197,49 @@ class Runner {
       ran.note = "its batch rule does not cover this case";
       return false;
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!outputs[i]) continue;
-      const tensor::Array& array = outputs[i].array();
-      tensor::Array part = row_of(array, 0);
-      for (size_t r = 0; r < rows.size(); ++r) {
-        part.offset = array.offset + static_cast<int64_t>(r) * array.strides[0];
-        bind_all(*rows[r], i, part, *outputs[i].get(), static_cast<int32_t>(r));
-      }
+    std::vector<tensor::Array> parts;
+    for (const Value& output : outputs)
+      parts.push_back(output ? row_of(output.array(), 0) : tensor::Array());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for_all_alike(*rows[r], [&](Pending& alike) {
+        for (const graph::Held& held : alike.outputs) {
+          if (!held.value) continue;
+          const ValueData& result = *outputs[held.number].get();
+          tensor::Array& part = parts[held.number];
+          part.offset = result.array.offset + static_cast<int64_t>(r) * result.array.strides[0];
+          bind(*held.value, part, result, static_cast<int32_t>(r));
+        }
+      });
+      allow_passes(*rows[r], outputs);
     }
-    for (Pending* pending : rows) finish(*pending);
     return true;
   }
 
   // Each of several equal ops has a graph of its own, as far as backward is concerned.
-  void allow_passes(graph::Node* node, size_t count) {
-    if (!node || node->sequence <= since_ || node->is_leaf()) return;
-    node->extra_passes += static_cast<uint32_t>(count);
-    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count);
-  }
-
-  void bind_all(Pending& pending, size_t output, const tensor::Array& array,
-                const ValueData& result, int32_t row) {
-    bind(pending.outputs[output], array, result, row);
+  void allow_passes(const Pending& pending, const Values& outputs) {
     if (twins_.empty()) return;
-    if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
-      if (output == 0) allow_passes(result.producer.get(), found->second.size());
+    const auto found = twins_.find(&pending);
+    if (found == twins_.end()) return;
+    std::unordered_set<const graph::Node*> visited;
+    for (const Value& output : outputs) {
+      if (output) allow_passes(output->producer.get(), found->second.size(), visited);
     }
   }
+  void allow_passes(graph::Node* node, size_t count,
+                    std::unordered_set<const graph::Node*>& visited) {
+    if (!node || node->sequence <= since_ || node->is_leaf() || !visited.insert(node).second)
+      return;
+    node->extra_passes += static_cast<uint32_t>(count);
+    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count, visited);
+  }
 
-  void finish(Pending& pending) {
-    pending.ran = true;
+  // It, and those that compute the same.
+  template <class Visit>
+  void for_all_alike(Pending& pending, const Visit& visit) {
+    visit(pending);
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) twin->ran = true;
+      for (const auto& twin : found->second) visit(*twin);
     }
   }
 
@@ -244,7 +255,7 @@ class Runner {
   RanPlan& plan_;
   base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;  // nodes of the running batch are younger
-  std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
+  std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
   std::vector<Value> alike_;  // results of twins
 };
 

@@ -17,11 +17,12 @@ bool draining = false;
 
 }  // namespace
 
-Pending::Pending(const Op& op, Attributes attributes, Values inputs)
+Pending::Pending(const Op& op, Attributes attributes, std::span<const Value> inputs,
+                 Position position)
     : op(&op),
       attributes(std::move(attributes)),
-      inputs(std::move(inputs)),
-      position(current_position()),
+      inputs(inputs.begin(), inputs.end()),
+      position(position),
       example(modes.example),
       grad(modes.grad) {
   add_op_to_tape();
@@ -31,6 +32,12 @@ Pending::~Pending() {
   leave_strand(*this);
   if (!ran) dropped_count += op_count();
   take_from_tape(*this);
+}
+
+void Pending::add_output(const Value& value, uint32_t number) {
+  value->pending = base::Ref<Pending>(this);
+  value->output = static_cast<uint32_t>(outputs.size());
+  outputs.emplace_back(value.get(), number);
 }
 
 uint32_t Pending::op_count() const { return step ? step->length : 1; }
@@ -64,8 +71,8 @@ void run_all() {
   Values held;
   for (const Tape::Entry& entry : tape().entries) {
     if (!entry.pending || entry.pending->ran) continue;
-    for (ValueData* output : entry.pending->outputs) {
-      if (output) held.push_back(Value(base::Ref<ValueData>(output)));
+    for (const Held& output : entry.pending->outputs) {
+      if (output.value) held.push_back(Value(base::Ref<ValueData>(output.value)));
     }
   }
   ModesGuard guard;
@@ -96,8 +103,9 @@ void run_readers(const tensor::Storage& storage) {
       const bool reads = std::any_of(at->inputs.begin(), at->inputs.end(), [&](const Value& input) {
         return input && input.array().storage.get() == &storage;
       });
-      for (ValueData* output : at->outputs) {
-        if (reads && output) readers.push_back(Value(base::Ref<ValueData>(output)));
+      for (const Held& output : at->outputs) {
+        if (reads && output.value)
+          readers.push_back(Value(base::Ref<ValueData>(output.value)));
       }
     }
     if (readers.empty()) return;

@@ -12,15 +12,21 @@ namespace weft::graph {
 
 struct Step;
 
+// A value that somebody holds and that waits for a result.
+struct Held {
+  ValueData* value;  // null where nobody does any more
+  uint32_t number;   // of the result
+};
+
 struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
-  Pending(const Op& op, Attributes attributes, Values inputs);
+  Pending(const Op& op, Attributes attributes, std::span<const Value> inputs, Position position);
   ~Pending();
   static void destroy(Pending* pending) noexcept;
 
   const Op* op;
   Attributes attributes;
-  Values inputs;
-  base::SmallVector<ValueData*, 1> outputs;  // null where nobody holds it any more
+  base::SmallVector<Value, 6> inputs;
+  base::SmallVector<Held, 2> outputs;  // of a strand that is open: kept with it
   Position position;
   int32_t example;
   uint32_t number = not_yet;  // its place on the tape
@@ -29,7 +35,10 @@ struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
   DType compute = DType::f32;
   bool grad;
   bool ran = false;
+  bool open = false;  // a strand that may still grow
   uint32_t op_count() const;
+  // Gives a value its place among the outputs, as the result of that number.
+  void add_output(const Value& value, uint32_t number);
 
   static constexpr uint32_t not_yet = UINT32_MAX;
 

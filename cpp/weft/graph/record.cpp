@@ -323,15 +323,13 @@ Values record_pending(const Call& call) {
     if (input && input.array().storage && input.array().storage->is_exposed())
       input = snapshot(input);
   }
-  base::Ref<Pending> pending(new Pending(call.op, call.attributes, std::move(inputs)));
+  base::Ref<Pending> pending(new Pending(call.op, call.attributes, inputs, current_position()));
   pending->compute = call.compute;
   Values outputs;
   for (const Array& array : call.outputs) {
     Value& output =
         outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
-    output->pending = pending;
-    output->output = static_cast<uint32_t>(pending->outputs.size());
-    pending->outputs.push_back(output.get());
+    pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
   }
   const Need need = need_of(call.inputs);
   const bool grad = needs_gradient(call, need, outputs);
@@ -428,11 +426,10 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
       return {};
     }
   }
-  base::Ref<Pending> pending(new Pending(op, {}, Values(inputs.begin(), inputs.end())));
+  base::Ref<Pending> pending(new Pending(op, {}, inputs, current_position()));
   pending->compute = shape.dtype;
   Value output(base::Ref<ValueData>(new ValueData(nullptr, shape)));
-  pending->outputs.push_back(output.get());
-  output->pending = pending;
+  pending->add_output(output, 0);
   if (modes.grad && needs && op.differentiable()) {
     output->requires_grad = true;
   } else {
@@ -449,7 +446,7 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
   if (modes.lazy) [[unlikely]] {
     if (can_wait(op)) {
-      if (Value next = continue_strand(op, inputs)) return next;
+      if (Value next = record_in_strand(op, inputs)) return next;
     }
     if (Value small = record_small_pending(op, inputs)) return small;
     return std::move(record(op, inputs)[0]);
@@ -465,7 +462,7 @@ Values record(const Op& op, std::span<const Value> inputs, Attributes attributes
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
   if (waits) {
-    if (Values next = continue_strand(op, inputs, attributes); !next.empty()) return next;
+    if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);
   if (waits) return record_pending(call);

@@ -13,12 +13,14 @@ namespace {
 constexpr uint32_t most_ops = 64, most_results = 120;
 constexpr size_t most_inputs = 8;
 constexpr size_t most_steps = 1 << 14;
+constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
 int64_t threshold = 100;
 // After so many times a strand goes on as it did: sooner, once its beginning is well known.
 uint32_t tries() { return static_cast<uint32_t>(std::min<int64_t>(threshold, 3)); }
 
 Pending* open = nullptr;  // one at a time
+std::vector<Held> open_outputs;
 size_t step_count = 0;
 std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
 std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
@@ -39,14 +41,15 @@ size_t place_of(const Op& op, Position position) {
 int64_t heat_of(const Op& op, Position position) {
   static uint16_t heats[4096];
   uint16_t& heat = heats[place_of(op, position) * 0x9e3779b97f4a7c15u >> 52];
-  return heat < UINT16_MAX ? ++heat : heat;
+  return heat < most_heat ? ++heat : heat;
 }
 
 // Whether the same op on the same inputs began a strand before, as far as is remembered, and is
 // pending: then it is better off alone, where those that compute the same run once.
-bool was_begun(const Pending& pending) {
+bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
   static std::vector<size_t> begun(1 << 13);
-  const size_t hash = hash_of(pending) + tape().plans * 0x9e3779b97f4a7c15u;
+  const size_t hash =
+      hash_of(op, attributes, inputs, modes.grad) + tape().plans * 0x9e3779b97f4a7c15u;
   return std::exchange(begun[hash % begun.size()], hash) == hash;
 }
 
@@ -170,13 +173,13 @@ bool is_again(const Step& step) {
 }
 
 // The step that comes next for this op, if strands have always gone on with it.
-Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
+Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                Position position) {
   Step& at = *open->step;
   if (at.ended || at.alone || at.grad != modes.grad || open->example != modes.example ||
       at.next.size() > 1) {
     return nullptr;
   }
-  const Position position = current_position();
   if (at.next.size() == 1) {
     Step& next = *at.next[0];
     if (fits(next, op, inputs, attributes, position, open)) {
@@ -200,21 +203,20 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
 }
 
 Value make_output(const Step& step, size_t i) {
-  const Array& meta = step.outputs[i].array();
-  Value output(base::Ref<ValueData>(new ValueData(Array(meta))));
+  Value output(base::Ref<ValueData>(new ValueData(nullptr, step.outputs[i].array())));
   output->pending = base::Ref<Pending>(open);
   output->output = step.results_before + static_cast<uint32_t>(i);
   output->requires_grad = step.outputs[i]->requires_grad;
-  open->outputs.push_back(output.get());
+  open_outputs.push_back({output.get(), output->output});
   return output;
 }
 
-void advance(Step& step, std::span<const Value> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (step.inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
-  }
-  open->step = &step;
-  add_op_to_tape();
+void open_strand(Pending& pending, Step& step) {
+  pending.step = &step;
+  pending.open = true;
+  open_outputs.assign(pending.outputs.begin(), pending.outputs.end());
+  pending.outputs.clear();
+  open = &pending;
 }
 
 bool reads_open(std::span<const Value> inputs) {
@@ -222,6 +224,48 @@ bool reads_open(std::span<const Value> inputs) {
     if (input && input->pending.get() == open) return true;
   }
   return false;
+}
+
+// An op that reads the strand that is open would be part of it, if it could: that is no end.
+void close_before(std::span<const Value> inputs) {
+  if (open) close_strand(!reads_open(inputs));
+}
+
+Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                 Position position) {
+  const auto found = first_steps.find(place_of(op, position));
+  if (found == first_steps.end()) return nullptr;
+  for (const auto& first : found->second) {
+    if (fits(*first, op, inputs, attributes, position, nullptr)) return first.get();
+  }
+  return nullptr;
+}
+
+// Makes the op part of a strand: the step that it is, or none. The strand is kept by `kept` until
+// there are results that keep it.
+Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                   base::Ref<Pending>& kept) {
+  if (threshold >= most_heat) return nullptr;
+  const Position position = current_position();
+  if (open && reads_open(inputs)) {
+    Step* next = next_step(op, inputs, attributes, position);
+    if (next) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (next->inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
+      }
+      open->step = next;
+      add_op_to_tape();
+      return next;
+    }
+  }
+  Step* first = first_step(op, inputs, attributes, position);
+  if (!first || first->alone || modes.inference || all_shared(inputs)) return nullptr;
+  close_before(inputs);
+  if (was_begun(op, attributes, inputs)) return nullptr;
+  kept = base::Ref<Pending>(new Pending(op, attributes, inputs, position));
+  kept->compute = first->compute;
+  open_strand(*kept, *first);
+  return first;
 }
 
 bool computes_alike(const Step& a, const Step& b) {
@@ -334,11 +378,14 @@ void leave_strand(const Pending& pending) {
   if (open == &pending) open = nullptr;
 }
 
-Value continue_strand(const Op& op, std::span<const Value> inputs) {
-  if (!open || !reads_open(inputs)) return {};
-  Step* step = next_step(op, inputs, {});
+Held& held_by(Pending& pending, uint32_t place) {
+  return pending.open ? open_outputs[place] : pending.outputs[place];
+}
+
+Value record_in_strand(const Op& op, std::span<const Value> inputs) {
+  base::Ref<Pending> kept;
+  const Step* step = enter_strand(op, inputs, {}, kept);
   if (!step) return {};
-  advance(*step, inputs);
   Value output = make_output(*step, 0);
   if (!output->requires_grad)
     mark_outputs(Call(op, {}, inputs), std::span(&output, 1), need_of(inputs));
@@ -346,11 +393,10 @@ Value continue_strand(const Op& op, std::span<const Value> inputs) {
   return output;
 }
 
-Values continue_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
-  if (!open || !reads_open(inputs)) return {};
-  Step* step = next_step(op, inputs, attributes);
+Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
+  base::Ref<Pending> kept;
+  const Step* step = enter_strand(op, inputs, attributes, kept);
   if (!step) return {};
-  advance(*step, inputs);
   Values outputs;
   for (size_t i = 0; i < step->outputs.size(); ++i) outputs.push_back(make_output(*step, i));
   if (op.is_view() || outputs.empty() || !outputs[0]->requires_grad) {
@@ -362,38 +408,32 @@ Values continue_strand(const Op& op, std::span<const Value> inputs, const Attrib
 }
 
 void begin_strand(Pending& pending) {
-  const bool shared = is_shared(pending);
-  const bool hot = !shared && can_join(*pending.op, pending.inputs) &&
-                   heat_of(*pending.op, pending.position) > threshold;
-  // An op that reads it would be part of it, if it could.
-  if (open && reads_open(pending.inputs)) {
-    close_strand(false);
-  } else if (hot) {
-    close_strand();
+  const Op& op = *pending.op;
+  const bool shared = all_shared(pending.inputs);
+  const bool hot =
+      !shared && can_join(op, pending.inputs) && heat_of(op, pending.position) > threshold;
+  if (hot || reads_open(pending.inputs)) close_before(pending.inputs);
+  if (!hot || step_count >= most_steps ||
+      first_step(op, pending.inputs, pending.attributes, pending.position) ||
+      was_begun(op, pending.attributes, pending.inputs)) {
+    return add_to_tape(pending, shared);
   }
-  if (!hot || was_begun(pending)) return add_to_tape(pending, shared);
-  auto& firsts = first_steps[place_of(*pending.op, pending.position)];
-  Step* step = nullptr;
-  for (const auto& first : firsts) {
-    if (fits(*first, *pending.op, pending.inputs, pending.attributes, pending.position, nullptr))
-      step = first.get();
-  }
-  if (!step) {
-    if (step_count >= most_steps) return add_to_tape(pending, false);
-    Call call(*pending.op, pending.attributes, pending.inputs);
-    for (const ValueData* output : pending.outputs) call.outputs.push_back(output->array);
-    call.compute = pending.compute;
-    firsts.push_back(make_step(call, pending.position, nullptr));
-    step = firsts.back().get();
-  }
-  if (step->alone) return add_to_tape(pending, false);
-  pending.step = step;
-  open = &pending;
+  Call call(op, pending.attributes, pending.inputs);
+  for (const Held& output : pending.outputs) call.outputs.push_back(output.value->array);
+  call.compute = pending.compute;
+  auto& firsts = first_steps[place_of(op, pending.position)];
+  open_strand(pending, *firsts.emplace_back(make_step(call, pending.position, nullptr)));
 }
 
 void close_strand(bool ended) {
   if (!open) return;
   Pending& pending = *std::exchange(open, nullptr);
+  pending.open = false;
+  for (const Held& output : open_outputs) {
+    if (!output.value) continue;
+    output.value->output = static_cast<uint32_t>(pending.outputs.size());
+    pending.outputs.push_back(output);
+  }
   Step& last = *pending.step;
   if (ended) last.ended = true;
   if (last.length > 1) {

@@ -60,12 +60,16 @@ struct StrandOp : ProgramOp {
   int32_t type;
 };
 
-// Records an op as part of the strand that is open; nothing if it is not one.
-Values continue_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes);
-Value continue_strand(const Op& op, std::span<const Value> inputs);
+// Records an op as part of the strand that is open, or as the first of another, where strands have
+// begun like it. Nothing: it is neither.
+Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes);
+Value record_in_strand(const Op& op, std::span<const Value> inputs);
 
 // Puts a new pending op on the tape, now or as the beginning of a strand.
 void begin_strand(Pending& pending);
+
+// The place of a pending value among those that are held.
+Held& held_by(Pending& pending, uint32_t place);
 
 // From here on the strand that is open is on the tape. `ended`: strands like it end here too.
 void close_strand(bool ended = true);

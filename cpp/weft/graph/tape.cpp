@@ -117,7 +117,7 @@ size_t identity(const Value& value) {
   if (!value) return 0;
   if (value->pending) {
     return (static_cast<size_t>(generation) << 40) + static_cast<size_t>(first_of(value)) * 128 +
-           value->output + 1;
+           value->pending->outputs[value->output].number + 1;
   }
   return reinterpret_cast<size_t>(value.get());
 }
@@ -226,7 +226,7 @@ int32_t first_like(const Pending& pending) {
   const auto number = static_cast<int32_t>(pending.number);
   if (pending.op->random) return number;
   return same_numbers.find_or_add(
-      hash_of(pending), number,
+      hash_of(*pending.op, pending.attributes, pending.inputs, pending.grad), number,
       [&](int32_t other) {
         const Pending* earlier = the_tape.entries[other].pending;
         return earlier && computes_the_same(*earlier, pending);
@@ -264,15 +264,14 @@ size_t weight_identity(const Op& op, size_t i, const Value& input) {
   return is_shared(input) ? identity(input) : 0;
 }
 
-size_t hash_of(const Pending& pending) {
-  size_t hash = mix(reinterpret_cast<size_t>(pending.op) + pending.grad,
-                    hash_of(pending.attributes, SIZE_MAX));
-  for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
+size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+               bool grad) {
+  size_t hash = mix(reinterpret_cast<size_t>(&op) + grad, hash_of(attributes, SIZE_MAX));
+  for (const Value& input : inputs) hash = mix(hash, identity(input));
   return hash;
 }
 
-bool is_shared(const Pending& pending) {
-  const Values& inputs = pending.inputs;
+bool all_shared(std::span<const Value> inputs) {
   return !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Value& input) {
     return !input || input->is_number || is_shared(input);
   });

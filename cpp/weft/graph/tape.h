@@ -47,12 +47,13 @@ void take_from_tape(const Pending& pending);
 void add_bytes(int64_t bytes);
 void count_plan();
 
-// Whether it is computed from parameters alone, and so for all rows.
-bool is_shared(const Pending& pending);
+// Whether what is computed from these is computed from parameters alone, and so for all rows.
+bool all_shared(std::span<const Value> inputs);
 // Of an input that rows must share to run together, a parameter: which one. 0: it is no such.
 size_t weight_identity(const Op& op, size_t i, const Value& input);
 // Equal for those that compute the same, and for hardly any others.
-size_t hash_of(const Pending& pending);
+size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+               bool grad);
 // Of applications of this op, which are all alike.
 int32_t new_type(const Op& op);
 
