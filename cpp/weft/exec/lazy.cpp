@@ -119,13 +119,8 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      if (pending.op_count() > 1) {
-        outputs = run_strand(pending);
-      } else if (pending.op->pointwise() && pending.attributes.size() == 0) {
-        outputs.push_back(graph::record_pointwise(*pending.op, pending.inputs));
-      } else {
-        outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
-      }
+      outputs = pending.op_count() > 1 ? run_strand(pending)
+                                       : run_op(*pending.op, pending.inputs, pending.attributes);
     } catch (const base::Error& error) {
       std::string where = base::text(" (recorded at ", graph::position_text(modes.position));
       if (pending.example >= 0) where += base::text(", example ", pending.example);
@@ -141,6 +136,12 @@ class Runner {
     allow_passes(pending, outputs);
   }
 
+  static Values run_op(const Op& op, std::span<const Value> inputs,
+                       const graph::Attributes& attributes) {
+    if (op.pointwise() && attributes.size() == 0) return {graph::record_pointwise(op, inputs)};
+    return graph::record(op, inputs, attributes);
+  }
+
   // Its ops one by one; what nobody holds is empty.
   Values run_strand(Pending& pending) {
     const graph::Program& program = static_cast<const graph::ProgramOp&>(*pending.op).program;
@@ -148,7 +149,8 @@ class Runner {
     const std::vector<bool> needed = program.needed_slots(wanted);
     std::vector<Value> slots(program.slot_count);
     std::copy(pending.inputs.begin(), pending.inputs.end(), slots.begin());
-    for (size_t k = 0; k < program.instructions.size(); ++k) {
+    const std::vector<const graph::Step*> steps = graph::steps_of(*pending.step);
+    for (size_t k = 0; k < steps.size(); ++k) {
       const graph::Instruction& instruction = program.instructions[k];
       if (!instruction.is_needed(needed)) {
         graph::count_dropped(1);
@@ -156,8 +158,8 @@ class Runner {
       }
       Values inputs;
       for (int slot : instruction.inputs) inputs.push_back(slot < 0 ? Value() : slots[slot]);
-      modes.position = graph::step_at(*pending.step, k).position;
-      Values results = graph::record(*instruction.op, inputs, instruction.attributes);
+      modes.position = steps[k]->position;
+      Values results = run_op(*instruction.op, inputs, instruction.attributes);
       std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
     }
     Values outputs;

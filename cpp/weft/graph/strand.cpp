@@ -11,6 +11,7 @@ namespace weft::graph {
 namespace {
 
 constexpr uint32_t most_ops = 64, most_results = 120;
+constexpr uint32_t least_round = 16;  // of a loop: shorter ones are joined
 constexpr size_t most_inputs = 8;
 constexpr size_t most_steps = 1 << 14;
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
@@ -24,14 +25,6 @@ std::vector<Held> open_outputs;
 size_t step_count = 0;
 std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
 std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
-
-// First to last.
-std::vector<const Step*> steps_of(const Step& last) {
-  std::vector<const Step*> steps(last.length);
-  const Step* step = &last;
-  for (size_t i = steps.size(); i-- > 0; step = step->before) steps[i] = step;
-  return steps;
-}
 
 size_t place_of(const Op& op, Position position) {
   return (reinterpret_cast<size_t>(&op) >> 4) * 0x9e3779b97f4a7c15u + position;
@@ -194,7 +187,7 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
   Call call(op, attributes, inputs);
   infer(call);
   std::unique_ptr<Step> step = make_step(call, position, open);
-  if (is_again(*step) || step->result_count() > most_results) {
+  if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results) {
     at.ended = true;
     return nullptr;
   }
@@ -367,6 +360,13 @@ StrandOp::StrandOp(const Step& last, int32_t type)
                 host.batch_program),
       step(&last),
       type(type) {}
+
+std::vector<const Step*> steps_of(const Step& last) {
+  std::vector<const Step*> steps(last.length);
+  const Step* step = &last;
+  for (size_t i = steps.size(); i-- > 0; step = step->before) steps[i] = step;
+  return steps;
+}
 
 Step& step_at(Step& last, size_t number) {
   Step* step = &last;

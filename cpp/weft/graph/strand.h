@@ -76,7 +76,8 @@ void close_strand(bool ended = true);
 // For one that nobody holds any more.
 void leave_strand(const Pending& pending);
 
-// Of a strand that ends with `last`: the op of that number.
+// Of a strand that ends with `last`: its ops, first to last, and the one of that number.
+std::vector<const Step*> steps_of(const Step& last);
 Step& step_at(Step& last, size_t number);
 
 // How often an op is recorded at a line before it begins strands.
