@@ -68,6 +68,7 @@ NB_MODULE(_core, module) {
     define_op_functions(m);
     define_reading(m);
     define_positions(m);
+    define_stacks(m);
     define_exchange(m);
     define_autograd(m);
     define_random(m);

@@ -128,6 +128,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* value);
 
 // --- the rest, each in its file ---
 void define_positions(PyObject* module);
+void define_stacks(PyObject* module);
 void define_exchange(PyObject* module);
 void define_autograd(PyObject* module);
 void define_random(PyObject* module);

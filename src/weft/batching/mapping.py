@@ -20,6 +20,7 @@ class Hub:
     """Runs fibers until each has finished or needs a value, then computes all those values."""
 
     def __init__(self) -> None:
+        _core.keep_stacks()
         self.greenlet = getcurrent()
         self.ready: deque[greenlet] = deque()
         self.parked: list[greenlet] = []
