@@ -100,13 +100,15 @@ class Program:
     def __len__(self) -> _int: ...
     def gradient(self, needed: Sequence[_bool]) -> Program: ...
 
+class Forward:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 @final
 class Cell:
     def __init__(
         self,
         body: Callable[..., Any],
         name: str,
-        parameters: list[Tensor],
         renew: Callable[[], list[Tensor] | _bool | None] | None = None,
         /,
     ) -> None: ...
@@ -114,6 +116,13 @@ class Cell:
     def note(self) -> str: ...
     @property
     def programs(self) -> list[str]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
+class CellForward:
+    def __init__(
+        self, body: Callable[..., Any], name: str, make: Callable[[Any], Cell], /
+    ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 @final

@@ -326,11 +326,6 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
   });
 }
 
-PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
-  if (!instance || instance == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, instance);
-}
-
 std::string full_name(const PyOp& self) { return self.op->name + (self.in_place ? "_" : ""); }
 
 PyObject* get_name(PyObject* self, void*) {
@@ -446,6 +441,11 @@ PyMethodDef module_methods[] = {
 };
 
 }  // namespace
+
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
 
 void define_op_functions(PyObject* module) {
   PyType_Slot slots[] = {

@@ -112,6 +112,8 @@ extern PyObject* size_type;
 // --- op functions ---
 void define_op_functions(PyObject* module);
 PyObject* call_op(const Op& op, PyObject* const* args, size_t count, PyObject* names);
+// tp_descr_get of what is a method when a class has it.
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject* type);
 
 // --- creation and reading ---
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype);
