@@ -138,7 +138,9 @@ void define_reading(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
-PyObject* grad_function(const Value& value);        // new reference; None for leaves
+graph::RandomKey default_stream();                  // where the default generator stands
+void set_default_stream(const graph::RandomKey& stream);
+PyObject* grad_function(const Value& value);  // new reference; None for leaves
 // For garbage collection: Python objects in the graph that only this tensor owns.
 int visit_graph(const TensorData* tensor, visitproc visit, void* arg);
 void clear_graph(const TensorData* tensor);
