@@ -97,6 +97,14 @@ graph::RandomKey draw_random(PyObject* generator) {
   return key;
 }
 
+graph::RandomKey default_stream() {
+  return {generator_of(default_generator).seed, generator_of(default_generator).counter};
+}
+void set_default_stream(const graph::RandomKey& stream) {
+  generator_of(default_generator).seed = stream.seed;
+  generator_of(default_generator).counter = stream.counter;
+}
+
 void define_random(PyObject* module) {
   PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and a counter.")},

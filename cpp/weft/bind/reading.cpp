@@ -221,11 +221,11 @@ class Reader {
   char* next_ = nullptr;
 };
 
-PyObject* tensor_from_data(PyObject*, PyObject* args) {
+PyObject* tensor_from_data(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
-    PyObject* data = nullptr;
-    PyObject* dtype = Py_None;
-    if (!PyArg_ParseTuple(args, "O|O", &data, &dtype)) throw PythonError{};
+    if (count < 1 || count > 2) raise(PyExc_TypeError, "tensor() takes data and maybe a dtype");
+    PyObject* data = args[0];
+    PyObject* dtype = count > 1 ? args[1] : Py_None;
     if (dtype != Py_None && !is_dtype(dtype))
       raise(PyExc_TypeError, "tensor(): dtype must be a dtype");
     return wrap(tensor_from_python(
@@ -264,7 +264,8 @@ PyObject* set_size_type(PyObject*, PyObject* type) {
 }
 
 PyMethodDef methods[] = {
-    {"tensor", tensor_from_data, METH_VARARGS, "Make a tensor from numbers or nested lists."},
+    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_data)),
+     METH_FASTCALL, "Make a tensor from numbers or nested lists."},
     {"get_default_dtype", get_default_dtype, METH_NOARGS,
      "Return the default floating-point dtype."},
     {"set_default_dtype", set_default_dtype, METH_O, "Set the default floating-point dtype."},
@@ -353,6 +354,12 @@ Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
     Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
     kernels::copy(array, copy);
     return Value(std::move(copy));
+  }
+  if (PyLong_CheckExact(data) && !dtype) {  // an index or a label, in programs for one example
+    Array array = Array::allocate({}, DType::i64);
+    *array.as<int64_t>() = PyLong_AsLongLong(data);
+    if (PyErr_Occurred()) throw PythonError{};
+    return Value(std::move(array));
   }
   return Reader().read(data, dtype);
 }
