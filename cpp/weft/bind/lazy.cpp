@@ -96,32 +96,6 @@ PyObject* give_modes(PyObject*, PyObject* capsule) {
   Py_RETURN_NONE;
 }
 
-// CPython maps memory for the frames of each greenlet and unmaps it when that ends, which costs
-// more than all else that a short fiber does: such pieces are kept.
-constexpr size_t piece_size = 16 * 1024, most_pieces = 4096;  // DATA_STACK_CHUNK_SIZE of CPython
-std::vector<void*> pieces;
-PyObjectArenaAllocator below;
-
-void* map_piece(void*, size_t size) {
-  if (size != piece_size || pieces.empty()) return below.alloc(below.ctx, size);
-  void* piece = pieces.back();
-  pieces.pop_back();
-  return piece;
-}
-void unmap_piece(void*, void* memory, size_t size) {
-  if (size == piece_size && pieces.size() < most_pieces) return pieces.push_back(memory);
-  below.free(below.ctx, memory, size);
-}
-PyObject* keep_stacks(PyObject*, PyObject*) {
-  if (!below.alloc) {
-    pieces.reserve(most_pieces);
-    PyObject_GetArenaAllocator(&below);
-    PyObjectArenaAllocator keeping{nullptr, map_piece, unmap_piece};
-    PyObject_SetArenaAllocator(&keeping);
-  }
-  Py_RETURN_NONE;
-}
-
 // Runs one plan for all that parked fibers wait for.
 PyObject* run_demanded(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -203,7 +177,6 @@ PyMethodDef methods[] = {
     {"start_fiber", start_fiber, METH_VARARGS, "Record for one example of a map."},
     {"keep_modes", keep_modes, METH_NOARGS, "Return the thread's modes."},
     {"give_modes", give_modes, METH_O, "Set the thread's modes."},
-    {"keep_stacks", keep_stacks, METH_NOARGS, "Keep the memory of fibers that have ended."},
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
     {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
