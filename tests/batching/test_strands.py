@@ -317,3 +317,64 @@ def test_memory_limit_runs_what_is_open() -> None:
     finally:
         weft.batching.set_memory_limit(before)
     assert len(values) == 40
+
+
+def five(x: weft.Tensor, y: weft.Tensor) -> weft.Tensor:
+    return ((x * y + x) * 0.5 - y).tanh() * x
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.float16])
+@pytest.mark.parametrize("shapes", [((300, 40), (300, 40)), ((300, 40), (40,)), ((7, 1), (1, 900))])
+def test_one_pass_over_memory_gives_what_single_ops_give(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]], dtype: weft.dtype
+) -> None:
+    x, y = (weft.randn(shape).to(dtype).requires_grad_() for shape in shapes)
+    eager = five(x, y)
+    expected = weft.autograd.grad(eager.sum(), (x, y), create_graph=True)
+    seconds = weft.autograd.grad(expected[0].square().sum(), (x, y))
+    for _ in range(2):
+        with weft.lazy():
+            z = five(x, y)
+            loss = z.sum()
+        found = weft.autograd.grad(loss, (x, y), create_graph=True)
+        assert weft.equal(z, eager)
+        for a, b in zip(found, expected, strict=True):
+            assert weft.allclose(a, b, rtol=1e-3, atol=1e-3)
+        for a, b in zip(weft.autograd.grad(found[0].square().sum(), (x, y)), seconds, strict=True):
+            assert weft.allclose(a, b, rtol=1e-2, atol=1e-2)
+
+
+def test_large_tensors_are_a_strand_at_once() -> None:
+    before = _core.set_strand_threshold(100)
+    try:
+        x, y = weft.randn(1 << 17), weft.randn(1 << 17)
+        with weft.lazy():
+            z = five(x, y)
+        assert weft.equal(z, five(x, y))
+    finally:
+        _core.set_strand_threshold(before)
+    assert [b.op for b in last_batches()] == ["mul..mul (6 ops)"]
+
+
+def test_what_one_pass_does_not_write_is_not_kept() -> None:
+    x = weft.randn(1 << 18)
+    with weft.lazy():
+        z = five(x, x)
+    z[0].item()
+    with weft.lazy():
+        a = x * 2 + 1
+        b = a.neg() * 3
+    assert weft.equal(b, (x * 2 + 1).neg() * 3)
+    assert weft.equal(a, x * 2 + 1)
+
+
+def test_a_saved_result_can_be_packed_and_changed_in_place_is_noticed() -> None:
+    x = weft.randn(5000, requires_grad=True)
+    with weft.lazy():
+        y = (x * 2).exp()
+        z = (y + 1).square().sum()
+    z.item()
+    with weft.no_grad():
+        y.mul_(2)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation|in place"):
+        z.backward()

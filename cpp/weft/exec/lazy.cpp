@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "weft/exec/program.h"
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
@@ -137,7 +138,7 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      outputs = pending.op_count() > 1 ? run_strand(pending)
+      outputs = pending.op_count() > 1 ? OneRow(pending, wanted_of(std::array{&pending})).run()
                                        : run_op(*pending.op, pending.inputs, pending.attributes);
     } catch (const base::Error& error) {
       std::string where = base::text(" (recorded at ", graph::position_text(modes.position));
@@ -160,31 +161,24 @@ class Runner {
     return graph::record(op, inputs, attributes);
   }
 
-  // Its ops one by one; what nobody holds is empty.
-  Values run_strand(Pending& pending) {
-    const graph::Program& program = static_cast<const graph::ProgramOp&>(*pending.op).program;
-    const std::vector<bool> wanted = wanted_of(std::array{&pending});
-    const std::vector<bool> needed = program.needed_slots(wanted);
-    std::vector<Value> slots(program.slot_count);
-    std::copy(pending.inputs.begin(), pending.inputs.end(), slots.begin());
-    const std::vector<const graph::Step*> steps = graph::steps_of(*pending.step);
-    for (size_t k = 0; k < steps.size(); ++k) {
-      const graph::Instruction& instruction = program.instructions[k];
-      if (!instruction.is_needed(needed)) {
-        graph::count_dropped(1);
-        continue;
-      }
-      Values inputs;
-      for (int slot : instruction.inputs) inputs.push_back(slot < 0 ? Value() : slots[slot]);
-      modes.position = steps[k]->position;
-      Values results = run_op(*instruction.op, inputs, instruction.attributes);
-      std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
+  // A strand by itself.
+  class OneRow : public ProgramRun {
+   public:
+    OneRow(const Pending& pending, const std::vector<bool>& wanted)
+        : ProgramRun(static_cast<const graph::ProgramOp&>(*pending.op), wanted, 1),
+          steps_(graph::steps_of(*pending.step)) {
+      for (size_t i = 0; i < pending.inputs.size(); ++i) set_input(i, pending.inputs[i]);
     }
-    Values outputs;
-    for (size_t i = 0; i < wanted.size(); ++i)
-      outputs.push_back(wanted[i] ? slots[program.outputs[i]] : Value());
-    return outputs;
-  }
+
+   private:
+    Values apply(const graph::Instruction& instruction, const Values& given) override {
+      return run_op(*instruction.op, given, instruction.attributes);
+    }
+    void at(size_t k) override { modes.position = steps_[k]->position; }
+    void skip() override { graph::count_dropped(1); }
+
+    const std::vector<const graph::Step*> steps_;
+  };
 
   // Which outputs somebody holds, of any row or of what computes the same.
   std::vector<bool> wanted_of(std::span<Pending* const> rows) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "weft/exec/program.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/program.h"
 #include "weft/graph/record.h"
@@ -198,76 +199,45 @@ class SlotBatch : public graph::Batched {
   const Values& given_;
 };
 
-Values run_instruction(const graph::Instruction& instruction, const Values& one,
-                       const Values& given, int64_t rows) {
-  uint32_t stacked = 0;
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] && given[i]->has_rows) stacked |= bit_of(i);
-  }
-  if (!stacked) return graph::record(*instruction.op, given, instruction.attributes);
-  const SlotBatch batch(instruction, one, given, rows, stacked);
-  if (instruction.op->pointwise()) return run_pointwise(batch);
-  return instruction.op->batch.function ? instruction.op->batch.function(batch) : Values();
-}
-
-// For each slot the instruction that reads it last; none for what is wanted in the end.
-std::vector<int> last_uses(const graph::Program& program, const std::vector<bool>& wanted) {
-  std::vector<int> last(program.slot_count, -1);
-  for (size_t k = 0; k < program.instructions.size(); ++k) {
-    for (int slot : program.instructions[k].inputs) {
-      if (slot >= 0) last[slot] = static_cast<int>(k);
+// All rows of a batch at once.
+class ManyRows : public ProgramRun {
+ public:
+  ManyRows(const graph::Batched& batch, const std::vector<bool>& wanted)
+      : ProgramRun(static_cast<const graph::ProgramOp&>(batch.op), wanted, batch.rows()),
+        batch_(batch) {
+    for (size_t i = 0; i < batch.input_count(); ++i) {
+      if (reads(i)) set_input(i, batch.is_stacked(i) ? batch.with_rows(i) : batch.in(i));
     }
   }
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) last[program.outputs[i]] = -1;
+
+ private:
+  Values apply(const graph::Instruction& instruction, const Values& given) override {
+    uint32_t stacked = 0;
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] && given[i]->has_rows) stacked |= bit_of(i);
+    }
+    if (!stacked) return graph::record(*instruction.op, given, instruction.attributes);
+    Values one;
+    for (int slot : instruction.inputs) one.push_back(slot < 0 ? Value() : op_.metas[slot]);
+    const SlotBatch batch(instruction, one, given, batch_.rows(), stacked);
+    if (instruction.op->pointwise()) return run_pointwise(batch);
+    return instruction.op->batch.function ? instruction.op->batch.function(batch) : Values();
   }
-  return last;
-}
+  void at(size_t k) override { batch_.at(op_.program.instructions[k], k); }
+  void skip() override { batch_.skip(); }
+
+  const graph::Batched& batch_;
+};
 
 }  // namespace
 
 Values run_program_rows(const graph::Batched& batch) {
-  const auto& op = static_cast<const graph::ProgramOp&>(batch.op);
-  const graph::Program& program = op.program;
+  const auto& program = static_cast<const graph::ProgramOp&>(batch.op).program;
   std::vector<bool> wanted(program.outputs.size());
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = batch.wants(i);
-  const std::vector<bool> needed = program.needed_slots(wanted);
-  const std::vector<int> last_use = last_uses(program, wanted);
-  std::vector<Value> slots(program.slot_count);
-  for (size_t i = 0; i < batch.input_count(); ++i) {
-    if (needed[i]) slots[i] = batch.is_stacked(i) ? batch.with_rows(i) : batch.in(i);
-  }
-  std::copy(program.constants.begin(), program.constants.end(),
-            slots.begin() + program.input_count);
-  for (size_t k = 0; k < program.instructions.size(); ++k) {
-    const graph::Instruction& instruction = program.instructions[k];
-    if (!instruction.is_needed(needed)) {
-      batch.skip();
-      continue;
-    }
-    Values one, given;
-    for (int slot : instruction.inputs) {
-      one.push_back(slot < 0 ? Value() : op.metas[slot]);
-      given.push_back(slot < 0 ? Value() : slots[slot]);
-    }
-    for (int slot : instruction.inputs) {
-      if (slot >= 0 && last_use[slot] == static_cast<int>(k)) slots[slot] = Value();
-    }
-    batch.at(instruction, k);
-    Values results = run_instruction(instruction, one, given, batch.rows());
-    if (results.empty()) return {};
-    std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
-  }
-  Values outputs;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    Value& slot = slots[program.outputs[i]];
-    if (!wanted[i]) {
-      outputs.emplace_back();
-    } else if (slot->has_rows) {
-      outputs.push_back(slot);
-    } else {
-      outputs.push_back(spread(slot, slot.sizes(), batch.rows()));
-    }
+  Values outputs = ManyRows(batch, wanted).run();
+  for (Value& output : outputs) {
+    if (output && !output->has_rows) output = spread(output, output.sizes(), batch.rows());
   }
   return outputs;
 }

@@ -45,7 +45,8 @@ struct ProgramOp : Op {
   ProgramOp(std::string cell_name, Program given, std::span<const Value> inputs, uint32_t weights,
             BatchRule rule);
   Program program;
-  std::vector<Value> metas;  // by slot
+  std::vector<Value> metas;             // by slot
+  mutable std::shared_ptr<void> fused;  // the executor's notes on which parts run in one pass
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.

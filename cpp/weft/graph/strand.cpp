@@ -148,6 +148,11 @@ std::unique_ptr<Step> make_step(const Call& call, Position position, const Pendi
   return step;
 }
 
+// Large results are worth a strand at once: what is element-wise runs in one pass over them.
+bool is_large(int64_t bytes) { return bytes >= 1 << 18; }
+
+bool is_known(Step& next) { return ++next.seen > tries() || is_large(next.bytes); }
+
 // Whether this is what the strand began with, once more: a loop.
 bool is_again(const Step& step) {
   const Step* first = &step;
@@ -177,7 +182,7 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
     Step& next = *at.next[0];
     if (fits(next, op, inputs, attributes, position, open)) {
       if (next.alone) return nullptr;
-      return ++next.seen > tries() ? &next : nullptr;
+      return is_known(next) ? &next : nullptr;
     }
   }
   if (!can_join(op, inputs) || at.length >= most_ops || step_count >= most_steps) {
@@ -192,7 +197,7 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
     return nullptr;
   }
   at.next.push_back(std::move(step));
-  return at.next.size() == 1 && ++at.next[0]->seen > tries() ? at.next[0].get() : nullptr;
+  return at.next.size() == 1 && is_known(*at.next[0]) ? at.next[0].get() : nullptr;
 }
 
 Value make_output(const Step& step, size_t i) {
@@ -410,8 +415,11 @@ Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attri
 void begin_strand(Pending& pending) {
   const Op& op = *pending.op;
   const bool shared = all_shared(pending.inputs);
-  const bool hot =
-      !shared && can_join(op, pending.inputs) && heat_of(op, pending.position) > threshold;
+  int64_t bytes = 0;
+  for (const Held& output : pending.outputs)
+    bytes += output.value->array.count() * tensor::item_size(output.value->array.dtype);
+  const bool hot = !shared && can_join(op, pending.inputs) && threshold < most_heat &&
+                   (is_large(bytes) || heat_of(op, pending.position) > threshold);
   if (hot || reads_open(pending.inputs)) close_before(pending.inputs);
   if (!hot || step_count >= most_steps ||
       first_step(op, pending.inputs, pending.attributes, pending.position) ||

@@ -19,7 +19,8 @@ using tensor::item_size;
 using tensor::lane_of;
 using tensor::lane_size;
 
-constexpr int64_t tile_count = 1024;
+// All tiles of a Program, and the memory that they are read from, fit in the first cache.
+constexpr int64_t tile_count = 256;
 // Below this many elements threads cost more than they save.
 constexpr int64_t parallel_count = int64_t{1} << 17;
 constexpr int64_t parallel_grain = int64_t{1} << 15;
@@ -316,8 +317,19 @@ class Application {
       for (size_t i = 0; i < input_count_; ++i) {
         if (periods[i]) slots[i] = periods[i] + at % walk_->row() * lane_size(lane_);
       }
+      if (steps_.size() > 1 && at + 2 * count <= end) fetch(at + count, count);
       run_tile(slots.data(), at, count);
       at += count;
+    }
+  }
+
+  // While several steps run over one tile, memory has time for the next.
+  void fetch(int64_t at, int64_t count) const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (!operands_[i].direct) continue;
+      const char* next = place(i, at);
+      for (int64_t line = 0; line < count * lane_size(lane_); line += 64)
+        __builtin_prefetch(next + line, 0, 2);
     }
   }
 
