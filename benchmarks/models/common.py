@@ -107,17 +107,23 @@ def plain_names(module: Any) -> dict[str, str]:
 def copy_weights(source: Any, target: Any, library: Any) -> None:
     """Give Weft's module the weights of PyTorch's, by name."""
     weights = source.state_dict()
-    names = plain_names(target)
-    target.load_state_dict({name: library.tensor(weights[names[name]].numpy()) for name in names})
+    names, order = plain_names(target), getattr(target, "in_plain_order", _as_it_is)
+    target.load_state_dict(
+        {name: library.tensor(order(name, weights[names[name]].numpy())) for name in names}
+    )
+
+
+def _as_it_is(_: str, array: np.ndarray) -> np.ndarray:
+    return array
 
 
 def gradients(module: Any) -> dict[str, np.ndarray]:
     """Return a module's gradients by the reference's names; what was not reached has zeros."""
-    names = plain_names(module)
+    names, order = plain_names(module), getattr(module, "in_plain_order", _as_it_is)
     return {
         names[name]: np.zeros(tuple(parameter.shape), np.float32)
         if parameter.grad is None
-        else np.array(parameter.grad.numpy())
+        else np.array(order(name, parameter.grad.numpy()))
         for name, parameter in module.named_parameters()
     }
 

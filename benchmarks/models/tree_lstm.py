@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.measure import Row, Settings
 from benchmarks.models import dynet_environment
 from benchmarks.models.common import (
@@ -89,6 +91,14 @@ def make_cell_model(weft: Any, hidden: int) -> Any:
         def plain_name(name: str) -> str:
             """Return what a parameter is called in the model without cells."""
             return name.replace(".gates", "").replace(".state_gates", "")
+
+        @staticmethod
+        def in_plain_order(name: str, rows: np.ndarray) -> np.ndarray:
+            """Exchange the output gate and the new memory, which the cell has the other way."""
+            if not name.startswith("inner."):
+                return rows
+            i, left, right, o, u = np.split(rows, 5)
+            return np.concatenate([i, left, right, u, o])
 
     return CellTreeLSTM()
 

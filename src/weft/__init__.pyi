@@ -1647,6 +1647,9 @@ def logsigmoid_(input: Tensor) -> Tensor:
 def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output
     gates before their activation.
+
+    In a tree a node follows two others: `cell` holds both cells, (..., 2 * size), and `gates` a
+    forget gate for each.
     """
 def lstm_gates_backward(
     gates: Tensor,

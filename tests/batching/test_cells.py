@@ -121,6 +121,30 @@ def test_what_changes_in_the_module_is_seen() -> None:
     assert pickle.loads(pickle.dumps(nn.LSTMCell(2, 2)))(weft.ones(2))[0].shape == (2,)
 
 
+def test_a_binary_tree_cell_is_its_formula() -> None:
+    weft.manual_seed(0)
+    module = nn.TreeLSTMCell(3, 4).double()
+    own = weft.randn(2, 3, dtype=weft.float64)
+    states = weft.randn(4, 2, 4, dtype=weft.float64, requires_grad=True)
+
+    def formula(states: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        gates = module.state_gates(weft.cat([states[0], states[2]], -1)) + module.input_gates(own)
+        i, left, right, u, o = gates.chunk(5, -1)
+        memory = i.sigmoid() * u.tanh() + left.sigmoid() * states[1] + right.sigmoid() * states[3]
+        return o.sigmoid() * memory.tanh(), memory
+
+    def by_cell(states: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        return module(own, ((states[0], states[1]), (states[2], states[3])))
+
+    for found, expected in zip(by_cell(states), formula(states), strict=True):
+        assert weft.allclose(found, expected)
+        (a,) = weft.autograd.grad(found.sum(), states, retain_graph=True)
+        (b,) = weft.autograd.grad(expected.sum(), states, retain_graph=True)
+        assert weft.allclose(a, b)
+    assert weft.autograd.gradcheck(by_cell, (states,))
+    assert weft.autograd.gradgradcheck(by_cell, (states,))
+
+
 @pytest.mark.parametrize("child_sum", [False, True])
 def test_tree_cells_learn_the_same_lazily(child_sum: bool) -> None:
     weft.manual_seed(0)

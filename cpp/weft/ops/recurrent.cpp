@@ -22,6 +22,26 @@ void require_gates(const Call& call, size_t gates, size_t state, int64_t parts) 
                tensor::name_of(g.dtype), " and ", tensor::name_of(s.dtype));
 }
 
+// Of the gates of an LSTM with one cell or two, (..., (3 + cells) * size): the sizes of a state.
+Dims require_lstm_gates(const Call& call) {
+  const Array &gates = call.in(0), &cells = call.in(1);
+  const bool fit = gates.rank() >= 1 && gates.rank() == cells.rank();
+  const int64_t size = fit ? (gates.sizes.back() - cells.sizes.back()) / 3 : 0;
+  const int64_t parts = size > 0 && cells.sizes.back() == 2 * size ? 2 : 1;
+  Dims sizes = cells.sizes;
+  if (fit) sizes.back() /= parts;
+  Dims wide = sizes;
+  if (fit) wide.back() *= 3 + parts;
+  call.require(fit && gates.sizes == wide, ErrorKind::shape,
+               "gates must have 3 times the state's last size and that of the cells, whose other "
+               "sizes they have; the gates are ",
+               gates.sizes, ", the cells are ", cells.sizes);
+  call.require(tensor::is_floating(gates.dtype) && gates.dtype == cells.dtype, ErrorKind::dtype,
+               "gates and cells must be of one floating-point dtype, got ",
+               tensor::name_of(gates.dtype), " and ", tensor::name_of(cells.dtype));
+  return sizes;
+}
+
 // Part k of the last dimension, which is cut into pieces of `size`.
 Value part(const Value& gates, int64_t k, int64_t size) {
   return slice(gates, -1, k * size, (k + 1) * size);
@@ -35,11 +55,12 @@ Value slope_of_tanh(const Value& value) { return 1 - value * value; }
 OP(lstm_gates) {
   .signature = "lstm_gates(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)",
   .doc = "Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output "
-         "gates before their activation.",
+         "gates before their activation. In a tree a node follows two others: `cell` holds both "
+         "cells, (..., 2 * size), and `gates` a forget gate for each.",
   .shape = [](Call& call) {
-    require_gates(call, 0, 1, 4);
-    call.add_output(call.in(1).sizes, call.in(1).dtype);
-    call.add_output(call.in(1).sizes, call.in(1).dtype);
+    const Dims sizes = require_lstm_gates(call);
+    call.add_output(sizes, call.in(1).dtype);
+    call.add_output(sizes, call.in(1).dtype);
   },
   .run = kernel([](Call& call) {
     into_all(call, [&](const auto& out) {
@@ -51,18 +72,25 @@ OP(lstm_gates) {
     const Value of_hidden = g.has_grad(0) ? g.grad(0) : Value();
     const Value of_next = g.has_grad(1) ? g.grad(1) : Value();
     if (!modes.grad) return lstm_gates_backward(gates, cell, next, of_hidden, of_next);
-    const int64_t size = cell.size(-1);
-    const Value i = sigmoid(part(gates, 0, size)), f = sigmoid(part(gates, 1, size)),
-                fresh = tanh(part(gates, 2, size)), o = sigmoid(part(gates, 3, size));
-    const Value squashed = tanh(f * cell + i * fresh);
+    const int64_t size = next.size(-1), cells = cell.size(-1) / size;
+    const Value i = sigmoid(part(gates, 0, size)), fresh = tanh(part(gates, 1 + cells, size)),
+                o = sigmoid(part(gates, 2 + cells, size));
+    Value sum = i * fresh;
+    for (int64_t k = 0; k < cells; ++k)
+      sum = sum + sigmoid(part(gates, 1 + k, size)) * part(cell, k, size);
+    const Value squashed = tanh(sum);
     const Value through = of_hidden ? of_hidden * o * slope_of_tanh(squashed) : Value();
     const Value of_cell = !through ? of_next : of_next ? of_next + through : through;
-    const Value of_output = of_hidden ? of_hidden * squashed * slope_of_sigmoid(o)
-                                      : zeros(cell.sizes(), cell.dtype());
-    return {cat({of_cell * fresh * slope_of_sigmoid(i), of_cell * cell * slope_of_sigmoid(f),
-                 of_cell * i * slope_of_tanh(fresh), of_output},
-                -1),
-            of_cell * f};
+    Values of_gates{of_cell * fresh * slope_of_sigmoid(i)}, of_cells;
+    for (int64_t k = 0; k < cells; ++k) {
+      const Value f = sigmoid(part(gates, 1 + k, size));
+      of_gates.push_back(of_cell * part(cell, k, size) * slope_of_sigmoid(f));
+      of_cells.push_back(of_cell * f);
+    }
+    of_gates.push_back(of_cell * i * slope_of_tanh(fresh));
+    of_gates.push_back(of_hidden ? of_hidden * squashed * slope_of_sigmoid(o)
+                                 : zeros(next.sizes(), next.dtype()));
+    return {cat(of_gates, -1), cat(of_cells, -1)};
   },
   .batch = rows_alike,
 };
@@ -73,10 +101,10 @@ OP(lstm_gates_backward) {
                "(grad_gates: Tensor, grad_cell: Tensor)",
   .doc = "Returns the gradients of lstm_gates.",
   .shape = [](Call& call) {
-    require_gates(call, 0, 1, 4);
+    const Dims sizes = require_lstm_gates(call);
     for (size_t i = 2; i < 5; ++i) {
-      call.require(!call[i] || call.in(i).sizes == call.in(1).sizes, ErrorKind::shape,
-                   "gradients must be like the cell; cell is ", call.in(1).sizes);
+      call.require(!call[i] || call.in(i).sizes == sizes, ErrorKind::shape,
+                   "gradients must be like the state, ", sizes);
     }
     call.require(call[3] || call[4], ErrorKind::value, "a gradient must be given");
     call.add_output(call.in(0).sizes, call.in(0).dtype);
@@ -88,7 +116,7 @@ OP(lstm_gates_backward) {
     // A missing gradient is zero.
     const auto gradient = [&](size_t i) {
       if (call[i]) return in(i);
-      const Array zero = Array::allocate(call.in(1).sizes, lane);
+      const Array zero = Array::allocate(call.in(2).sizes, lane);
       kernels::fill(zero, 0.0);
       return zero;
     };

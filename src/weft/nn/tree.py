@@ -21,8 +21,9 @@ State = tuple[Tensor, Tensor]
 class TreeLSTMCell(Module):
     """Compute the state of a tree's node from those of its children.
 
-    A binary node has a forget gate for each child, with weights of its own; a child-sum node adds
-    up its children's hidden states and has any number of them.
+    A binary node has a forget gate for each child, with weights of its own: the rows of the
+    weights are those of the input gate, both forget gates, the new memory and the output gate. A
+    child-sum node adds up its children's hidden states and has any number of them.
 
     Args:
         input_size: size of a node's own input; 0 if nodes have none.
@@ -64,14 +65,7 @@ class TreeLSTMCell(Module):
         gates = self.state_gates(ops.cat([left, right], -1))
         if own is not None:
             gates = gates + own
-        size = self.hidden_size
-        i, forget_left, forget_right, o = gates[..., : 4 * size].sigmoid().split(size, -1)
-        memory = (
-            i * gates[..., 4 * size :].tanh()
-            + forget_left * left_memory
-            + forget_right * right_memory
-        )
-        return o * memory.tanh(), memory
+        return ops.lstm_gates(gates, ops.cat([left_memory, right_memory], -1))
 
     def _child_sum(self, own: Tensor | None, children: Sequence[State]) -> State:
         size = self.hidden_size

@@ -219,19 +219,22 @@ void over_states(const Array& states, Body body) {
 
 void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
                 const Array& cell_out) {
-  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.lstm_gates(gates.as<T>() + 4 * at, cell.as<T>() + at, rows, size, hidden_out.as<T>() + at,
-                   cell_out.as<T>() + at);
+  over_states(cell_out, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    const int64_t cells = cell.sizes.back() / size;
+    run.lstm_gates[cells - 1](gates.as<T>() + (3 + cells) * at, cell.as<T>() + cells * at, rows,
+                              size, hidden_out.as<T>() + at, cell_out.as<T>() + at);
   });
 }
 
 void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
                          const Array& cell, const Array& cell_out, const Array& grad_gates,
                          const Array& grad_cell_in) {
-  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.lstm_gates_backward(grad_hidden.as<T>() + at, grad_cell.as<T>() + at,
-                            gates.as<T>() + 4 * at, cell.as<T>() + at, cell_out.as<T>() + at, rows,
-                            size, grad_gates.as<T>() + 4 * at, grad_cell_in.as<T>() + at);
+  over_states(cell_out, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
+    const int64_t cells = cell.sizes.back() / size;
+    run.lstm_gates_backward[cells - 1](
+        grad_hidden.as<T>() + at, grad_cell.as<T>() + at, gates.as<T>() + (3 + cells) * at,
+        cell.as<T>() + cells * at, cell_out.as<T>() + at, rows, size,
+        grad_gates.as<T>() + (3 + cells) * at, grad_cell_in.as<T>() + cells * at);
   });
 }
 

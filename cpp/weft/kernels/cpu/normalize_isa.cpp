@@ -298,42 +298,51 @@ void layer_norm_backward(const T* grad, const T* in, const T* weight, double eps
 
 // ---- recurrent gates ---------------------------------------------------------------------------
 
-template <class T>
+// The gates are enter, forget (one for each of `Cells`), fresh, output.
+template <class T, int Cells>
 void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
                 T* cell_out) {
   for (int64_t r = 0; r < rows; ++r) {
-    const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
-            *output = fresh + size;
+    const T *enter = gates + (3 + Cells) * r * size, *forget = enter + size,
+            *fresh = forget + Cells * size, *output = fresh + size, *from = cell + Cells * r * size;
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
-      const T next = sigmoid(forget[i]) * cell[r * size + i] + sigmoid(enter[i]) * tanh(fresh[i]);
+      T next = sigmoid(forget[i]) * from[i] + sigmoid(enter[i]) * tanh(fresh[i]);
+      if constexpr (Cells == 2) next += sigmoid(forget[size + i]) * from[size + i];
       cell_out[r * size + i] = next;
       hidden_out[r * size + i] = sigmoid(output[i]) * tanh(next);
     }
   }
 }
 
-template <class T>
+template <class T, int Cells>
 void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
                          const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
                          T* grad_cell_in) {
   for (int64_t r = 0; r < rows; ++r) {
-    const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
-            *output = fresh + size;
-    T *to_enter = grad_gates + 4 * r * size, *to_forget = to_enter + size,
-      *to_fresh = to_forget + size, *to_output = to_fresh + size;
+    const T *enter = gates + (3 + Cells) * r * size, *forget = enter + size,
+            *fresh = forget + Cells * size, *output = fresh + size, *from = cell + Cells * r * size;
+    T *to_enter = grad_gates + (3 + Cells) * r * size, *to_forget = to_enter + size,
+      *to_fresh = to_forget + Cells * size, *to_output = to_fresh + size,
+      *to = grad_cell_in + Cells * r * size;
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
       const int64_t at = r * size + i;
-      const T i_gate = sigmoid(enter[i]), f_gate = sigmoid(forget[i]), g_gate = tanh(fresh[i]),
-              o_gate = sigmoid(output[i]), squashed = tanh(cell_out[at]);
+      const T i_gate = sigmoid(enter[i]), g_gate = tanh(fresh[i]), o_gate = sigmoid(output[i]),
+              squashed = tanh(cell_out[at]);
       const T of_hidden = grad_hidden[at];
       const T of_cell = grad_cell[at] + of_hidden * o_gate * (1 - squashed * squashed);
       to_enter[i] = of_cell * g_gate * i_gate * (1 - i_gate);
-      to_forget[i] = of_cell * cell[at] * f_gate * (1 - f_gate);
       to_fresh[i] = of_cell * i_gate * (1 - g_gate * g_gate);
       to_output[i] = of_hidden * squashed * o_gate * (1 - o_gate);
-      grad_cell_in[at] = of_cell * f_gate;
+      const T f_gate = sigmoid(forget[i]);
+      to_forget[i] = of_cell * from[i] * f_gate * (1 - f_gate);
+      to[i] = of_cell * f_gate;
+      if constexpr (Cells == 2) {
+        const T other = sigmoid(forget[size + i]);
+        to_forget[size + i] = of_cell * from[size + i] * other * (1 - other);
+        to[size + i] = of_cell * other;
+      }
     }
   }
 }
@@ -386,8 +395,8 @@ constexpr Normalizers<T> normalizers() {
           log_sum<T>,
           row_sum<T>,
           exponentials<T>,
-          lstm_gates<T>,
-          lstm_gates_backward<T>,
+          {lstm_gates<T, 1>, lstm_gates<T, 2>},
+          {lstm_gates_backward<T, 1>, lstm_gates_backward<T, 2>},
           gru_gates<T>,
           gru_gates_backward<T>};
 }

@@ -25,9 +25,10 @@ struct Normalizers {
   double (*sum)(const T* in, int64_t size);
   // out = exp(in - shift) * factor
   void (*exponentials)(const T* in, int64_t size, T shift, T factor, T* out);
-  void (*lstm_gates)(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
-                     T* cell_out);
-  void (*lstm_gates_backward)(const T* grad_hidden, const T* grad_cell, const T* gates,
+  // With one cell, and with two.
+  void (*lstm_gates[2])(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
+                        T* cell_out);
+  void (*lstm_gates_backward[2])(const T* grad_hidden, const T* grad_cell, const T* gates,
                               const T* cell, const T* cell_out, int64_t rows, int64_t size,
                               T* grad_gates, T* grad_cell_in);
   void (*gru_gates)(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
