@@ -301,7 +301,10 @@ def tensor(
     """
     if device is not None:
         _check_device(device)
-    made = _core.tensor(data, dtype) if type(data) in _NUMBERS else _read(data, dtype)
+    if type(data) in _NUMBERS or (type(data) is list and _NUMBERS.issuperset(map(type, data))):
+        made = _core.tensor(data, dtype)
+    else:
+        made = _read(data, dtype)
     if requires_grad:
         made.requires_grad = True
     return made

@@ -378,3 +378,21 @@ def test_a_saved_result_can_be_packed_and_changed_in_place_is_noticed() -> None:
         y.mul_(2)
     with pytest.raises(RuntimeError, match=r"modified by an inplace operation|in place"):
         z.backward()
+
+
+def test_explain_says_why_strands_are_apart() -> None:
+    layers = [nn.Linear(3, 3), nn.Linear(3, 3)]
+
+    def either(x: weft.Tensor, which: int) -> weft.Tensor:
+        y = x.exp()
+        y = y.neg()
+        return layers[which](y).tanh()
+
+    xs = [weft.randn(3 if i % 4 else 1).expand(3) for i in range(16)]
+    for _ in range(6):
+        with weft.lazy():
+            ys = [either(x, i % 2) for i, x in enumerate(xs)]
+        weft.stack(ys).sum().item()
+    notes = {b.note for b in last_batches()}
+    assert "apart: weight of linear is another parameter" in notes
+    assert "apart: the strides of input of exp differ" in notes

@@ -95,15 +95,20 @@ class Runner {
   std::string note_on(const schedule::Batch& batch) {
     const int32_t type = work_.items.types[batch[0]];
     const Pending& pending = *work_.first[batch[0]];
+    const Op* op = pending.step ? graph::step_at(*pending.step, 0).op : pending.op;
     const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
-      return seen.op == pending.op && seen.position == pending.position;
+      return seen.op == op && seen.position == pending.position;
     });
     if (found == seen_.end()) {
-      if (seen_.size() < most_seen) seen_.push_back({pending.op, pending.position, type, batch[0]});
+      if (seen_.size() < most_seen) seen_.push_back({op, pending.position, type, batch[0]});
       return {};
     }
     if (found->type == type) return {};
-    return "apart: " + graph::difference(*work_.first[found->item], pending);
+    const Pending& other = *work_.first[found->item];
+    if (pending.op_count() == 1 && other.op_count() == 1)
+      return "apart: " + graph::difference(other, pending);
+    if (!pending.step || !other.step) return "apart: only one began a strand";
+    return "apart: " + graph::difference(*other.step, *pending.step);
   }
 
   void run(const schedule::Batch& batch, std::string note) {

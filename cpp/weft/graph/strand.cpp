@@ -451,6 +451,43 @@ void close_strand(bool ended) {
   add_to_tape(pending, false);
 }
 
+namespace {
+
+std::string difference(const Step::Input& a, const Step::Input& b, const std::string& name) {
+  if (a.kind != b.kind || (a.kind != Step::Input::Kind::given && a.number != b.number))
+    return name + " comes from another op";
+  if (a.sizes != b.sizes)
+    return base::text("the shape of ", name, " differs: ", a.sizes, " and ", b.sizes);
+  if (a.dtype != b.dtype) return base::text("the dtype of ", name, " differs");
+  if (a.requires_grad != b.requires_grad)
+    return base::text("only one ", name, " needs a gradient");
+  if (a.weight != b.weight) return name + " is another parameter";
+  return base::text("the strides of ", name, " differ");
+}
+
+}  // namespace
+
+std::string difference(const Step& a, const Step& b) {
+  const std::vector<const Step*> x = steps_of(a), y = steps_of(b);
+  const size_t both = std::min(x.size(), y.size());
+  for (size_t k = 0; k < both; ++k) {
+    const Op& op = *x[k]->op;
+    if (&op != y[k]->op)
+      return base::text("one goes on with ", op.name, ", the other with ", y[k]->op->name);
+    if (!(x[k]->attributes == y[k]->attributes))
+      return base::text("the arguments of ", op.name, " differ");
+    for (size_t i = 0; i < std::min(x[k]->inputs.size(), y[k]->inputs.size()); ++i) {
+      if (x[k]->inputs[i] == y[k]->inputs[i]) continue;
+      const auto& parameters = op.sig.parameters;
+      return difference(x[k]->inputs[i], y[k]->inputs[i],
+                        base::text(i < parameters.size() ? parameters[i].name : "an input", " of ",
+                                   op.name));
+    }
+  }
+  if (x.size() == y.size()) return "one needs the other's result";
+  return base::text("only one goes on with ", (x.size() > y.size() ? x : y)[both]->op->name);
+}
+
 void set_strand_threshold(int64_t times) { threshold = times; }
 int64_t strand_threshold() { return threshold; }
 

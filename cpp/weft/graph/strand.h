@@ -80,6 +80,9 @@ void leave_strand(const Pending& pending);
 std::vector<const Step*> steps_of(const Step& last);
 Step& step_at(Step& last, size_t number);
 
+// Why two strands that begin with one op at one line are different ones, as a sentence; for people.
+std::string difference(const Step& a, const Step& b);
+
 // How often an op is recorded at a line before it begins strands.
 void set_strand_threshold(int64_t times);
 int64_t strand_threshold();
