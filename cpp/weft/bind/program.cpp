@@ -1,14 +1,8 @@
 // Programs for Python: record a function's ops once, run them again, differentiate them.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
-#include "weft/autograd/program_gradient.h"
-#include "weft/bind/python.h"
-#include "weft/graph/modes.h"
 #include "weft/graph/program.h"
-
-namespace nb = nanobind;
+#include "weft/autograd/program_gradient.h"
+#include "weft/bind/binding.h"
+#include "weft/graph/modes.h"
 
 namespace weft::bind {
 namespace {
@@ -27,65 +21,45 @@ Values values_of(const nb::args& tensors) {
   return values;
 }
 
-// C++ errors of the core to Python's, in functions that nanobind calls.
-template <class Body>
-auto translated(Body&& body) {
-  try {
-    return body();
-  } catch (const nb::python_error&) {
-    throw;
-  } catch (...) {
-    set_current_exception();
-    throw nb::python_error();
-  }
-}
-
 TracedProgram trace(const nb::callable& function, const nb::args& tensors) {
-  return translated([&] {
-    graph::ModesGuard guard;
-    graph::ProgramBuilder builder;
-    TracedProgram traced;
-    for (const Value& value : values_of(tensors)) {
-      builder.add_input(value);
-      traced.inputs.push_back({value.sizes(), value.dtype()});
-    }
-    graph::modes.grad = false;
-    graph::modes.tracer = &builder;
-    nb::object result = function(*tensors);
-    graph::modes.tracer = nullptr;
-    Values outputs;
-    nb::object items =
-        nb::isinstance<nb::tuple>(result) ? result : nb::object(nb::make_tuple(result));
-    for (nb::handle item : items) {
-      if (!is_tensor(item.ptr())) throw nb::type_error("trace(): the function must return tensors");
-      outputs.push_back(value_of(item.ptr()));
-    }
-    traced.program = builder.finish(outputs);
-    return traced;
-  });
+  graph::ModesGuard guard;
+  graph::ProgramBuilder builder;
+  TracedProgram traced;
+  for (const Value& value : values_of(tensors)) {
+    builder.add_input(value);
+    traced.inputs.push_back({value.sizes(), value.dtype()});
+  }
+  graph::modes.grad = false;
+  graph::modes.tracer = &builder;
+  nb::object result = function(*tensors);
+  graph::modes.tracer = nullptr;
+  Values outputs;
+  nb::object items =
+      nb::isinstance<nb::tuple>(result) ? result : nb::object(nb::make_tuple(result));
+  for (nb::handle item : items) {
+    if (!is_tensor(item.ptr())) throw nb::type_error("trace(): the function must return tensors");
+    outputs.push_back(value_of(item.ptr()));
+  }
+  traced.program = builder.finish(outputs);
+  return traced;
 }
 
-nb::object apply(const TracedProgram& self, const nb::args& tensors) {
-  return translated([&] {
-    Values values = values_of(tensors);
-    if (values.size() != self.inputs.size()) {
-      throw nb::type_error(
-          base::text("the Program takes ", self.inputs.size(), " tensors").c_str());
-    }
-    return nb::steal(wrap_all(self.program.apply(values), nullptr, false));
-  });
+nb::tuple apply(const TracedProgram& self, const nb::args& tensors) {
+  Values values = values_of(tensors);
+  if (values.size() != self.inputs.size()) {
+    throw nb::type_error(base::text("the Program takes ", self.inputs.size(), " tensors").c_str());
+  }
+  return wrapped(self.program.apply(values));
 }
 
 TracedProgram gradient(const TracedProgram& self, const std::vector<bool>& needed) {
-  return translated([&] {
-    if (needed.size() != self.inputs.size()) {
-      throw nb::value_error("gradient(): one flag for each input is needed");
-    }
-    TracedProgram result{autograd::gradient_of(self.program, self.inputs, needed), self.inputs};
-    // The gradients of the outputs come after the inputs.
-    result.inputs.resize(result.program.input_count);
-    return result;
-  });
+  if (needed.size() != self.inputs.size()) {
+    throw nb::value_error("gradient(): one flag for each input is needed");
+  }
+  TracedProgram result{autograd::gradient_of(self.program, self.inputs, needed), self.inputs};
+  // The gradients of the outputs come after the inputs.
+  result.inputs.resize(result.program.input_count);
+  return result;
 }
 
 }  // namespace

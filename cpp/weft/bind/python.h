@@ -129,7 +129,6 @@ void set_item(PyObject* self, PyObject* index, PyObject* value);
 // --- the rest, each in its file ---
 void define_positions(PyObject* module);
 void define_exchange(PyObject* module);
-void define_autograd(PyObject* module);
 void define_random(PyObject* module);
 void define_optimizers(PyObject* module);
 void define_reading(PyObject* module);
