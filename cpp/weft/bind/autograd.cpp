@@ -117,8 +117,7 @@ void show_as(const TensorObject& tensor, const std::string& name) {
 }  // namespace
 
 void define_autograd(nb::module_& module) {
-  module.def("run_backward", run_backward, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-             nb::arg(), nb::arg(), "Differentiate; see weft.autograd.");
+  module.def("run_backward", run_backward, "Differentiate; see weft.autograd.");
   module.def("backward_of_one", backward_of_one, "Differentiate one tensor of one element.");
   module.def("is_grad_enabled", [] { return modes.grad; }, "Tell whether ops are recorded.");
   module.def(

@@ -41,6 +41,12 @@ inline nb::tuple wrapped(Values values) {
 void translate_errors();
 
 // --- each in its file ---
+void define_dtypes(nb::module_& module);
+void define_reading(nb::module_& module);
+void define_positions(nb::module_& module);
+void define_exchange(nb::module_& module);
+void define_random(nb::module_& module);
+void define_optimizers(nb::module_& module);
 void define_nodes(nb::module_& module);
 void define_hooks(nb::module_& module);
 void define_functions(nb::module_& module);

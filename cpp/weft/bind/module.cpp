@@ -56,14 +56,9 @@ NB_MODULE(_core, module) {
     connect_core();
     PyObject* m = module.ptr();
     define_errors(m);
-    define_dtypes(m);
+    define_dtypes(module);
     define_tensor_type(m);
     define_op_functions(m);
-    define_reading(m);
-    define_positions(m);
-    define_exchange(m);
-    define_random(m);
-    define_optimizers(m);
     define_lazy(m);
     define_cells(m);
   } catch (const PythonError&) {
@@ -72,6 +67,11 @@ NB_MODULE(_core, module) {
     throw std::runtime_error(error.what());
   }
   translate_errors();
+  define_reading(module);
+  define_positions(module);
+  define_exchange(module);
+  define_random(module);
+  define_optimizers(module);
   define_nodes(module);
   define_hooks(module);
   define_functions(module);

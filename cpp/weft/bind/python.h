@@ -105,7 +105,6 @@ void define_tensor_type(PyObject* module);
 PyObject* dtype_object(DType dtype);  // borrowed
 bool is_dtype(PyObject* object);
 DType dtype_from(PyObject* object);
-void define_dtypes(PyObject* module);
 PyObject* size_object(std::span<const int64_t> sizes);  // weft.Size
 extern PyObject* size_type;
 
@@ -127,11 +126,6 @@ PyObject* get_item(PyObject* self, PyObject* index);
 void set_item(PyObject* self, PyObject* index, PyObject* value);
 
 // --- the rest, each in its file ---
-void define_positions(PyObject* module);
-void define_exchange(PyObject* module);
-void define_random(PyObject* module);
-void define_optimizers(PyObject* module);
-void define_reading(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one

@@ -48,6 +48,8 @@ void run_formula(int formula, Lane lane, std::span<const Array> inputs, const Ar
 // out[...] = in[...] with conversion of dtype; shapes are equal, strides are free, no overlap
 // unless identical.
 void copy(const Array& in, const Array& out);
+// The same elements in a row and of a dtype: the array itself, or a copy.
+Array converted(const Array& array, DType dtype);
 void fill(const Array& out, double value);
 void fill(const Array& out, int64_t value);
 

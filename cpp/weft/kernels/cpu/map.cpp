@@ -653,6 +653,13 @@ void copy(const Array& in, const Array& out) {
   copy_converted(walk, in, out, count);
 }
 
+Array converted(const Array& array, DType dtype) {
+  if (array.dtype == dtype && array.is_contiguous()) return array;
+  Array result = Array::allocate(array.sizes, dtype);
+  copy(array, result);
+  return result;
+}
+
 void fill(const Array& out, double value) {
   if (tensor::is_floating(out.dtype) && out.dtype != DType::f64) {
     const auto narrow = static_cast<float>(value);
