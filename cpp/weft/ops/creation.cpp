@@ -26,11 +26,11 @@ void fill_with_zero(Call& call) { kernels::fill(call.out(), int64_t{0}); }
 // Writes value(i) into each element, in the widest type, then converts.
 template <class T, class F>
 void generate(const Array& out, DType dtype, F value) {
-  const Array made = out.dtype == dtype ? out : Array::allocate(out.sizes, dtype);
-  T* elements = made.as<T>();
-  const int64_t count = made.count();
-  for (int64_t i = 0; i < count; ++i) elements[i] = value(static_cast<T>(i));
-  if (out.dtype != dtype) kernels::copy(made, out);
+  kernels::made_as(dtype, out, [&](const Array& made) {
+    T* elements = made.as<T>();
+    const int64_t count = made.count();
+    for (int64_t i = 0; i < count; ++i) elements[i] = value(static_cast<T>(i));
+  });
 }
 
 }  // namespace

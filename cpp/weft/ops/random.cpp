@@ -209,10 +209,9 @@ OP(dropout) {
     const double p = call.real("p");
     if (!call.flag("training") || p == 0) return kernels::copy(call.in(0), out);
     if (p == 1) return kernels::fill(out, int64_t{0});
-    const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-    const Array result = out.dtype == lane ? out : Array::allocate(out.sizes, lane);
-    kernels::dropout(stream_of(call), call.contiguous(0, lane), p, result);
-    if (out.dtype != lane) kernels::copy(result, out);
+    kernels::made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& result) {
+      kernels::dropout(stream_of(call), call.contiguous(0, result.dtype), p, result);
+    });
   }),
   // The same key gives the same mask: nothing has to be saved.
   .gradient = [](Gradient& g) -> Values {

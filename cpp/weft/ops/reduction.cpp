@@ -112,8 +112,7 @@ void require_elements(const Call& call, DimMask dims) {
 void reduce_into(Reduction kind, const Array& in, DimMask dims, const Array& out,
                  const kernels::ReduceOptions& options = {}) {
   if (tensor::lane_of(in.dtype) != tensor::lane_of(out.dtype)) {
-    const Array converted = Array::allocate(in.sizes, lane_dtype(out.dtype));
-    kernels::copy(in, converted);
+    const Array converted = kernels::converted(in, lane_dtype(out.dtype));
     return reduce_into(kind, converted, dims, out, options);
   }
   into(out, [&](const Array& wide) { kernels::reduce(kind, in, dims, wide, options); });

@@ -22,19 +22,12 @@ Array with_last(const Array& array, int64_t dim) {
   return result;
 }
 
-Array contiguous_copy(const Array& array) {
-  if (array.is_contiguous()) return array;
-  const Array copy = Array::allocate(array.sizes, array.dtype);
-  kernels::copy(array, copy);
-  return copy;
-}
-
 // Fills outputs (values, indices) with the first elements of each row in order, as many as there
 // is room for.
 void write_first(Call& call, bool descending, bool sorted) {
   if (call.out().count() == 0) return;
   const int64_t dim = call.dim("dim", call.in(0).rank());
-  const Array in = contiguous_copy(with_last(call.in(0), dim));
+  const Array in = kernels::converted(with_last(call.in(0), dim), call.in(0).dtype);
   const Array values = with_last(call.out(0), dim), indices = with_last(call.out(1), dim);
   const int64_t length = in.sizes.back(), k = values.sizes.back(), rows = in.count() / length;
   const Array chosen = Array::allocate(values.sizes, in.dtype);
@@ -114,7 +107,7 @@ OP(searchsorted) {
     // float32 cannot tell all integers apart.
     const bool mixed = tensor::is_floating(a) != tensor::is_floating(b) && !call[1]->is_number;
     const DType common = call[1]->is_number && tensor::is_floating(a) ? a : tensor::promote(a, b);
-    const DType lane = mixed ? DType::f64 : tensor::dtype_of(tensor::lane_of(common));
+    const DType lane = mixed ? DType::f64 : tensor::lane_dtype(common);
     kernels::search_sorted(call.contiguous(0, lane), call.contiguous(1, lane), call.flag("right"),
                            call.out());
   }),

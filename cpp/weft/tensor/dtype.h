@@ -77,6 +77,31 @@ constexpr DType dtype_of(Lane lane) {
   return lane == Lane::f32 ? DType::f32 : lane == Lane::f64 ? DType::f64 : DType::i64;
 }
 
+constexpr DType lane_dtype(DType dtype) { return dtype_of(lane_of(dtype)); }
+
+// Calls body with a zero of the type in which the lane's arithmetic is done.
+template <class Body>
+decltype(auto) on_lane(Lane lane, Body&& body) {
+  if (lane == Lane::f32) return body(float{});
+  if (lane == Lane::f64) return body(double{});
+  return body(int64_t{});
+}
+// The same where there are no integers.
+template <class Body>
+decltype(auto) on_float_lane(Lane lane, Body&& body) {
+  if (lane == Lane::f32) return body(float{});
+  return body(double{});
+}
+// Calls body with a zero that is as large as an element: moving one needs no more.
+template <class Body>
+decltype(auto) by_size(DType dtype, Body&& body) {
+  const int64_t size = item_size(dtype);
+  if (size == 1) return body(uint8_t{});
+  if (size == 2) return body(uint16_t{});
+  if (size == 4) return body(uint32_t{});
+  return body(uint64_t{});
+}
+
 // Calls body with a null pointer of the C++ type that stores `dtype`.
 template <class Body>
 decltype(auto) dispatch(DType dtype, Body&& body) {

@@ -273,6 +273,7 @@ constexpr MapTable table_of() {
 }  // namespace
 
 // A constant: code of this file must not run while the module loads, before the processor is known.
+extern const MapTable map_table;
 constinit const MapTable map_table =
     table_of<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, Flag>();
 

@@ -384,7 +384,6 @@ constexpr Normalizers<T> normalizers() {
           layer_norm<T>,
           layer_norm_backward<T>,
           log_sum<T>,
-          row_sum<T>,
           exponentials<T>,
           lstm_gates<T>,
           lstm_gates_backward<T>,

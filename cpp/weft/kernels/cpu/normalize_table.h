@@ -22,7 +22,6 @@ struct Normalizers {
                               int64_t rows, int64_t size, T* grad_in, T* grad_weight, T* grad_bias);
   // log(sum(exp(row)))
   double (*log_sum)(const T* in, int64_t size);
-  double (*sum)(const T* in, int64_t size);
   // out = exp(in - shift) * factor
   void (*exponentials)(const T* in, int64_t size, T shift, T factor, T* out);
   void (*lstm_gates)(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
