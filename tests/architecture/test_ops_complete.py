@@ -26,7 +26,7 @@ def declared_ops() -> set[str]:
     return {
         name
         for path in sources
-        for name in re.findall(r"^OP\((\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in re.findall(r"^OP\((\w+),", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
 
 
@@ -56,7 +56,7 @@ def test_a_reason_not_to_batch_is_a_sentence(name: str) -> None:
 
 
 def test_a_declaration_without_a_batch_rule_does_not_build(tmp_path: Path) -> None:
-    text = 'OP(x) {\n  .signature = "x(input: Tensor) -> Tensor",\n  .run = kernel(f),\n};\n'
+    text = 'OP(x, "(input: Tensor) -> Tensor") {\n  .run = kernel(f),\n};\n'
     (tmp_path / "x.cpp").write_text(text, encoding="utf-8")
     script = ROOT / "scripts" / "generate_ops.py"
     command = [sys.executable, str(script), "--sources", str(tmp_path), "--output", str(tmp_path)]

@@ -1,7 +1,6 @@
 // Op: one row of the op table. Everything Weft knows of one operation stands in one declaration:
 //
-//   OP(tanh) {
-//     .signature = "tanh(input: Tensor) -> Tensor",
+//   OP(tanh, "(input: Tensor) -> Tensor") {
 //     .doc = "Returns the hyperbolic tangent of each element.",
 //     .shape = elementwise(floating),
 //     .run = FORMULA(floats, (x), tanh(x)),
@@ -195,7 +194,7 @@ inline BatchRule no_batch(std::string_view reason) {
 
 // What the declaration says; `Op` adds what is derived from it.
 struct Declaration {
-  std::string_view signature;
+  std::string_view signature = {};  // with the name; OP puts it in
   std::string_view doc;
   Shape shape;
   Run run;
@@ -223,8 +222,11 @@ struct Op : Declaration {
 };
 
 struct Named {
-  std::string_view name;
-  Op operator+(Declaration declaration) const { return Op(name, declaration); }
+  std::string_view name, signature;
+  Op operator+(Declaration declaration) const {
+    declaration.signature = signature;
+    return Op(name, declaration);
+  }
 };
 
 // The registry, in order of names.
@@ -235,8 +237,9 @@ void link_ops();                           // resolves formulas; called once whe
 }  // namespace weft::graph
 
 // The two macros of the op language.
-#define OP(op_name)                            \
+#define OP(op_name, signature_text)            \
   extern const ::weft::graph::Op op_##op_name; \
-  const ::weft::graph::Op op_##op_name = ::weft::graph::Named{#op_name} + ::weft::graph::Declaration
+  const ::weft::graph::Op op_##op_name =       \
+      ::weft::graph::Named{#op_name, #op_name signature_text} + ::weft::graph::Declaration
 #define FORMULA(domain_name, parameters_text, ...) \
   ::weft::graph::Formula { ::weft::graph::Domain::domain_name, #parameters_text, #__VA_ARGS__ }

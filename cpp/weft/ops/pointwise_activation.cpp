@@ -4,16 +4,14 @@
 namespace weft::ops {
 using namespace graph;
 
-OP(sigmoid) {
-  .signature = "sigmoid(input: Tensor) -> Tensor",
+OP(sigmoid, "(input: Tensor) -> Tensor") {
   .doc = "Computes 1 / (1 + exp(-x)).",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sigmoid(x)),
   .gradient = [](Gradient& g) -> Values { return {sigmoid_backward(g.grad(), g.output())}; },
 };
 
-OP(sigmoid_backward) {
-  .signature = "sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor",
+OP(sigmoid_backward, "(grad: Tensor, output: Tensor) -> Tensor") {
   .doc = "Returns the gradient of sigmoid's input: one pass instead of three.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (g, y), g * ((1 - y) * y)),
@@ -23,8 +21,7 @@ OP(sigmoid_backward) {
   },
 };
 
-OP(logsigmoid) {
-  .signature = "logsigmoid(input: Tensor) -> Tensor",
+OP(logsigmoid, "(input: Tensor) -> Tensor") {
   .doc = "Computes log(sigmoid(x)) without underflow.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), logsigmoid(x)),
@@ -32,16 +29,14 @@ OP(logsigmoid) {
   .shown_as = "LogSigmoidBackward0",
 };
 
-OP(relu) {
-  .signature = "relu(input: Tensor) -> Tensor",
+OP(relu, "(input: Tensor) -> Tensor") {
   .doc = "Replaces negative elements by 0. The gradient at 0 is 0.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), x > 0 || isnan(x) ? x : 0),
   .gradient = [](Gradient& g) -> Values { return {where(le(g.output(), 0), 0, g.grad())}; },
 };
 
-OP(leaky_relu) {
-  .signature = "leaky_relu(input: Tensor, negative_slope: Tensor|Number = 0.01) -> Tensor",
+OP(leaky_relu, "(input: Tensor, negative_slope: Tensor|Number = 0.01) -> Tensor") {
   .doc = "Multiplies negative elements by negative_slope.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x, slope), x > 0 ? x : x * slope),
@@ -52,9 +47,9 @@ OP(leaky_relu) {
   },
 };
 
-OP(elu) {
-  .signature = "elu(input: Tensor, alpha: Tensor|Number = 1.0, scale: Tensor|Number = 1.0, "
-               "input_scale: Tensor|Number = 1.0) -> Tensor",
+OP(elu,
+   "(input: Tensor, alpha: Tensor|Number = 1.0, scale: Tensor|Number = 1.0, input_scale: "
+   "Tensor|Number = 1.0) -> Tensor") {
   .doc = "Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones; "
          "scale multiplies both.",
   .shape = elementwise(floating),
@@ -69,8 +64,7 @@ OP(elu) {
   },
 };
 
-OP(silu) {
-  .signature = "silu(input: Tensor) -> Tensor",
+OP(silu, "(input: Tensor) -> Tensor") {
   .doc = "Computes x * sigmoid(x).",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), silu(x)),
@@ -81,8 +75,7 @@ OP(silu) {
   },
 };
 
-OP(gelu_erf) {
-  .signature = "gelu_erf(input: Tensor) -> Tensor",
+OP(gelu_erf, "(input: Tensor) -> Tensor") {
   .doc = "Multiplies each element by the chance that a standard normal variable is below it.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), gelu(x)),
@@ -90,8 +83,7 @@ OP(gelu_erf) {
   .shown_as = "GeluBackward0",
 };
 
-OP(gelu_erf_slope) {
-  .signature = "gelu_erf_slope(input: Tensor) -> Tensor",
+OP(gelu_erf_slope, "(input: Tensor) -> Tensor") {
   .doc = "Computes the derivative of gelu_erf.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x), gelu_slope(x)),
@@ -101,8 +93,7 @@ OP(gelu_erf_slope) {
   },
 };
 
-OP(gelu_tanh) {
-  .signature = "gelu_tanh(input: Tensor) -> Tensor",
+OP(gelu_tanh, "(input: Tensor) -> Tensor") {
   .doc = "Computes gelu's approximation by tanh.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x),
@@ -117,8 +108,7 @@ OP(gelu_tanh) {
   .shown_as = "GeluBackward0",
 };
 
-OP(gelu) {
-  .signature = "gelu(input: Tensor, *, approximate: str = 'none') -> Tensor",
+OP(gelu, "(input: Tensor, *, approximate: str = 'none') -> Tensor") {
   .doc = "Computes the Gaussian error linear unit, exactly or by its approximation 'tanh'.",
   .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
@@ -131,9 +121,8 @@ OP(gelu) {
   .gradient = of_parts(),
 };
 
-OP(softplus) {
-  .signature = "softplus(input: Tensor, beta: Tensor|Number = 1.0, "
-               "threshold: Tensor|Number = 20.0) -> Tensor",
+OP(softplus,
+   "(input: Tensor, beta: Tensor|Number = 1.0, threshold: Tensor|Number = 20.0) -> Tensor") {
   .doc = "Computes log(1 + exp(beta * x)) / beta, and keeps x where beta * x exceeds threshold.",
   .shape = elementwise(floating),
   .run = FORMULA(floats, (x, beta, threshold),
@@ -144,9 +133,8 @@ OP(softplus) {
   },
 };
 
-OP(hardtanh) {
-  .signature = "hardtanh(input: Tensor, min_val: Tensor|Number = -1.0, "
-               "max_val: Tensor|Number = 1.0) -> Tensor",
+OP(hardtanh,
+   "(input: Tensor, min_val: Tensor|Number = -1.0, max_val: Tensor|Number = 1.0) -> Tensor") {
   .doc = "Limits elements to the range from min_val to max_val. The gradient at the bounds is 0.",
   .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low, high), min(max(x, low), high)),

@@ -32,8 +32,7 @@ Value slope_of_tanh(const Value& value) { return 1 - value * value; }
 
 }  // namespace
 
-OP(lstm_gates) {
-  .signature = "lstm_gates(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)",
+OP(lstm_gates, "(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)") {
   .doc = "Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output "
          "gates before their activation.",
   .shape = [](Call& call) {
@@ -67,10 +66,9 @@ OP(lstm_gates) {
   .batch = rows_alike,
 };
 
-OP(lstm_gates_backward) {
-  .signature = "lstm_gates_backward(gates: Tensor, cell: Tensor, next_cell: Tensor, "
-               "grad_hidden: Tensor? = None, grad_cell: Tensor? = None) -> "
-               "(grad_gates: Tensor, grad_cell: Tensor)",
+OP(lstm_gates_backward,
+   "(gates: Tensor, cell: Tensor, next_cell: Tensor, grad_hidden: Tensor? = None, grad_cell: "
+   "Tensor? = None) -> (grad_gates: Tensor, grad_cell: Tensor)") {
   .doc = "Returns the gradients of lstm_gates.",
   .shape = [](Call& call) {
     require_gates(call, 0, 1, 4);
@@ -100,8 +98,7 @@ OP(lstm_gates_backward) {
   .batch = rows_alike,
 };
 
-OP(gru_gates) {
-  .signature = "gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor",
+OP(gru_gates, "(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor") {
   .doc = "Applies the gates of a GRU: reset, update and new, each before its activation, from the "
          "input and from the hidden state (..., 3 * size).",
   .shape = [](Call& call) {
@@ -130,10 +127,9 @@ OP(gru_gates) {
   .batch = rows_alike,
 };
 
-OP(gru_gates_backward) {
-  .signature = "gru_gates_backward(grad: Tensor, from_input: Tensor, from_hidden: Tensor, "
-               "hidden: Tensor) -> "
-               "(grad_from_input: Tensor, grad_from_hidden: Tensor, grad_hidden: Tensor)",
+OP(gru_gates_backward,
+   "(grad: Tensor, from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> "
+   "(grad_from_input: Tensor, grad_from_hidden: Tensor, grad_hidden: Tensor)") {
   .doc = "Returns the gradients of gru_gates.",
   .shape = [](Call& call) {
     require_gates(call, 1, 3, 3);

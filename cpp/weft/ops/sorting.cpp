@@ -45,10 +45,9 @@ Values selected_gradient(Gradient& g) {
 
 }  // namespace
 
-OP(sort) {
-  .signature =
-      "sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> "
-      "(values: Tensor, indices: Tensor)",
+OP(sort,
+   "(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> (values: "
+   "Tensor, indices: Tensor)") {
   .doc =
       "Sorts along a dimension; also returns where the elements came from. Equal elements always "
       "keep their order. NaN counts as the largest value.",
@@ -62,10 +61,9 @@ OP(sort) {
   .batch = rows_along,
 };
 
-OP(topk) {
-  .signature =
-      "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> "
-      "(values: Tensor, indices: Tensor)",
+OP(topk,
+   "(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> "
+   "(values: Tensor, indices: Tensor)") {
   .doc = "Returns the k largest (or smallest) elements along a dimension and where they were.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -83,9 +81,7 @@ OP(topk) {
   .batch = rows_along,
 };
 
-OP(searchsorted) {
-  .signature =
-      "searchsorted(sorted_sequence: Tensor, input: Tensor|Number, right: bool = False) -> Tensor",
+OP(searchsorted, "(sorted_sequence: Tensor, input: Tensor|Number, right: bool = False) -> Tensor") {
   .doc =
       "Finds where values belong in rows that are sorted: before equal elements, or behind them "
       "with right=True. A sequence of one dimension serves values of any shape; otherwise both "
