@@ -19,6 +19,13 @@ LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 SKIPPED = re.compile(rf"//[^\n]*|/\*.*?\*/|{LITERAL}|'(?:[^'\\\n]|\\.)+'", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?![\w.])")
 MAX_FORMULA_PARAMETERS = 4
+# Which fields may not be left out, of which kinds of ops.
+KERNELS = ("kernel", "view", "by_value")
+NEEDED = (
+    ("shape", KERNELS, ""),
+    ("gradient", (*KERNELS, "FORMULA"), ', or no_gradient("the reason")'),
+    ("batch", KERNELS, ', or no_batch("the reason")'),
+)
 # Words that may not be names in C++; an op or parameter of that name gets a trailing underscore.
 RESERVED = frozenset(
     "and or xor not union int float double bool char long short auto default delete new register"
@@ -234,10 +241,11 @@ def parse_op(name: str, signature: str, body: str) -> Op:
     op = Op(name, *parse_signature(text))
     parameters = op.parameters
     blanked = blank_skipped(body)
-    if re.search(r"\.run\s*=\s*[\w:]*\b(kernel|view|by_value)\(", blanked) and not re.search(
-        r"\.batch\s*=", blanked
-    ):
-        raise DeclarationError('it needs a `.batch` rule, or no_batch("the reason")')
+    run = re.search(r"\.run\s*=\s*(?:\w+::)*(\w+)\(", blanked)
+    fields = set(re.findall(r"^\s*\.(\w+)\s*=", blanked, re.MULTILINE))
+    for needed, kinds, instead in NEEDED:
+        if run and run[1] in kinds and needed not in fields:
+            raise DeclarationError(f"it needs a `.{needed}` rule{instead}")
     start = re.search(r"\bFORMULA\s*\(", blanked)
     if start:
         end = closing(blanked, start.end() - 1)

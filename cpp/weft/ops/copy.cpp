@@ -78,11 +78,9 @@ OP(clone, "(input: Tensor) -> Tensor") {
 
 OP(contiguous, "(input: Tensor) -> Tensor") {
   .doc = "Returns the tensor itself if its elements lie in a row, otherwise a copy.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     return {call.in(0).is_contiguous() ? call[0] : clone(call[0])};
   }),
-  .gradient = of_parts(),
 };
 
 }  // namespace weft::ops

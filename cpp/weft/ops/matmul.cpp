@@ -316,7 +316,6 @@ OP(batched_matmul, "(input: Tensor, other: Tensor) -> Tensor") {
 OP(matmul, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Multiplies vectors, matrices or batches of matrices. A vector counts as a row on the left "
          "and as a column on the right; dimensions before the last two broadcast.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Value &a = call[0], &b = call[1];
     const int64_t a_rank = a.rank(), b_rank = b.rank();
@@ -339,7 +338,6 @@ OP(matmul, "(input: Tensor, other: Tensor) -> Tensor") {
     if (a_rank == 1) return {squeeze(batched_matmul(unsqueeze(a, 0), b), {{-2}})};
     return {batched_matmul(a, b)};
   }),
-  .gradient = of_parts(),
 };
 
 // --- a product added to something --------------------------------------------------------------------

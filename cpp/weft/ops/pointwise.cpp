@@ -44,7 +44,7 @@ Declaration predicate(std::string_view doc, Formula formula) {
 }
 
 Declaration of_integers(std::string_view doc, Formula formula) {
-  return {{}, doc, elementwise(promoted), formula, no_gradient("its operands are integers")};
+  return {.doc = doc, .run = formula, .gradient = no_gradient("its operands are integers")};
 }
 
 }  // namespace
@@ -53,7 +53,6 @@ Declaration of_integers(std::string_view doc, Formula formula) {
 
 OP(add, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Adds two tensors.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), x + y),
   .gradient = [](Gradient& g) -> Values { return {g.grad(), g.grad()}; },
 };
@@ -69,7 +68,6 @@ OP(sub, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
 
 OP(mul, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Multiplies two tensors.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), x * y),
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? g.grad() * g.input(1) : Value(),
@@ -79,7 +77,6 @@ OP(mul, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
 
 OP(div, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Divides input by other; integers give floating-point quotients.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), x / y),
   .gradient = [](Gradient& g) -> Values {
     const Value over = g.grad() / g.input(1);
@@ -175,7 +172,6 @@ OP(abs, "(input: Tensor) -> Tensor") {
 
 OP(sign, "(input: Tensor) -> Tensor") {
   .doc = "Returns -1, 0 or 1 by the sign of each element.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), sign(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
@@ -190,7 +186,6 @@ OP(square, "(input: Tensor) -> Tensor") {
 
 OP(reciprocal, "(input: Tensor) -> Tensor") {
   .doc = "Returns 1 / input.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), 1 / x),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * (g.output() * g.output())}; },
 };
@@ -198,7 +193,6 @@ OP(reciprocal, "(input: Tensor) -> Tensor") {
 OP(addcmul,
    "(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Tensor|Number = 1) -> Tensor") {
   .doc = "Computes input + value * tensor1 * tensor2.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, a, b, value), x + value * a * b),
   .gradient = [](Gradient& g) -> Values {
     Values result(4);
@@ -212,7 +206,6 @@ OP(addcmul,
 
 OP(lerp, "(input: Tensor, end: Tensor, weight: Tensor|Number) -> Tensor") {
   .doc = "Interpolates between input (weight 0) and end (weight 1).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y, w), abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (1 - w)),
   .gradient = [](Gradient& g) -> Values {
     Values result(3);
@@ -238,7 +231,6 @@ OP(where, "(condition: Tensor, input: Tensor|Number, other: Tensor|Number) -> Te
 OP(maximum, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the larger of two elements; a NaN wins. At equal ones each gets half of the "
          "gradient.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), max(x, y)),
   .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, true); },
 };
@@ -246,14 +238,12 @@ OP(maximum, "(input: Tensor, other: Tensor) -> Tensor") {
 OP(minimum, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the smaller of two elements; a NaN wins. At equal ones each gets half of the "
          "gradient.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), min(x, y)),
   .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, false); },
 };
 
 OP(clamp_min, "(input: Tensor, min: Tensor|Number) -> Tensor") {
   .doc = "Raises elements that are below min to min.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low), max(x, low)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &low = g.input(1);
@@ -263,7 +253,6 @@ OP(clamp_min, "(input: Tensor, min: Tensor|Number) -> Tensor") {
 
 OP(clamp_max, "(input: Tensor, max: Tensor|Number) -> Tensor") {
   .doc = "Lowers elements that are above max to max.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, high), min(x, high)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &high = g.input(1);
@@ -274,7 +263,6 @@ OP(clamp_max, "(input: Tensor, max: Tensor|Number) -> Tensor") {
 
 OP(clamp_range, "(input: Tensor, min: Tensor|Number, max: Tensor|Number) -> Tensor") {
   .doc = "Limits elements to the range from min to max; max wins where min is larger.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low, high), min(max(x, low), high)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &low = g.input(1), &high = g.input(2);
@@ -289,14 +277,12 @@ OP(clamp_range, "(input: Tensor, min: Tensor|Number, max: Tensor|Number) -> Tens
 
 OP(clamp, "(input: Tensor, min: Tensor|Number? = None, max: Tensor|Number? = None) -> Tensor") {
   .doc = "Limits elements to the range from min to max. The gradient passes at the bounds.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     call.require(call[1] || call[2], ErrorKind::value, "at least one of min and max must be given");
     if (!call[2]) return {clamp_min(call[0], call[1])};
     if (!call[1]) return {clamp_max(call[0], call[2])};
     return {clamp_range(call[0], call[1], call[2])};
   }),
-  .gradient = of_parts(),
 };
 
 // --- comparison -----------------------------------------------------------------------------------
@@ -365,7 +351,6 @@ OP(bitwise_xor, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_in
 
 OP(bitwise_not, "(input: Tensor) -> Tensor") {
   .doc = "Turns every bit of an integer; for bool it is logical not.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const DType dtype = call[0].dtype();
     call.require(!tensor::is_floating(dtype), ErrorKind::dtype, "needs integers or bool, got ",
@@ -373,7 +358,6 @@ OP(bitwise_not, "(input: Tensor) -> Tensor") {
     if (dtype == DType::boolean) return {logical_not(call[0])};
     return {bitwise_xor(call[0], -1)};
   }),
-  .gradient = of_parts(),
 };
 
 OP(bitwise_left_shift, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(

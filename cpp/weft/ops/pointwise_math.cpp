@@ -25,28 +25,24 @@ Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gra
 
 OP(floor, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element down.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), floor(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
 OP(ceil, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element up.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), ceil(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
 OP(trunc, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element toward zero.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), trunc(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
 OP(round, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element to the nearest integer, halves to the even one.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), round(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
@@ -55,14 +51,12 @@ OP(round, "(input: Tensor) -> Tensor") {
 
 OP(sqrt, "(input: Tensor) -> Tensor") {
   .doc = "Returns the square root of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sqrt(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (2 * g.output())}; },
 };
 
 OP(rsqrt, "(input: Tensor) -> Tensor") {
   .doc = "Returns 1 over the square root of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), rsqrt(x)),
   .gradient = [](Gradient& g) -> Values {
     const Value& y = g.output();
@@ -72,49 +66,42 @@ OP(rsqrt, "(input: Tensor) -> Tensor") {
 
 OP(exp, "(input: Tensor) -> Tensor") {
   .doc = "Raises e to the power of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), exp(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * g.output()}; },
 };
 
 OP(expm1, "(input: Tensor) -> Tensor") {
   .doc = "Computes exp(input) - 1 without losing digits near zero.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), expm1(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * (g.output() + 1)}; },
 };
 
 OP(log, "(input: Tensor) -> Tensor") {
   .doc = "Returns the natural logarithm of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / g.input()}; },
 };
 
 OP(log2, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm to base 2 of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log2(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() * ln2)}; },
 };
 
 OP(log10, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm to base 10 of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log10(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() * ln10)}; },
 };
 
 OP(log1p, "(input: Tensor) -> Tensor") {
   .doc = "Computes log(1 + input) without losing digits near zero.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log1p(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() + 1)}; },
 };
 
 OP(xlogy, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Computes input * log(other), which is 0 where input is 0 and other is a number.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), isnan(y) ? y : x == 0 ? x : x * log(y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &y = g.input(1);
@@ -130,42 +117,36 @@ OP(xlogy, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
 
 OP(sin, "(input: Tensor) -> Tensor") {
   .doc = "Returns the sine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sin(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * cos(g.input())}; },
 };
 
 OP(cos, "(input: Tensor) -> Tensor") {
   .doc = "Returns the cosine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * sin(g.input())}; },
 };
 
 OP(asin, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose sine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), asin(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(1 - g.input() * g.input())}; },
 };
 
 OP(acos, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose cosine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), acos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * rsqrt(1 - g.input() * g.input())}; },
 };
 
 OP(atan, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose tangent each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), atan(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (1 + g.input() * g.input())}; },
 };
 
 OP(atan2, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the angle of the point (other, input), from -pi to pi.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (y, x), atan2(y, x)),
   .gradient = [](Gradient& g) -> Values {
     const Value &y = g.input(0), &x = g.input(1);
@@ -176,7 +157,6 @@ OP(atan2, "(input: Tensor, other: Tensor) -> Tensor") {
 
 OP(hypot, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the length of the vector (input, other).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), hypot(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value over = g.grad() / g.output();
@@ -186,28 +166,24 @@ OP(hypot, "(input: Tensor, other: Tensor) -> Tensor") {
 
 OP(sinh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic sine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sinh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * cosh(g.input())}; },
 };
 
 OP(cosh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic cosine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cosh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * sinh(g.input())}; },
 };
 
 OP(tanh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic tangent of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), tanh(x)),
   .gradient = [](Gradient& g) -> Values { return {tanh_backward(g.grad(), g.output())}; },
 };
 
 OP(tanh_backward, "(grad: Tensor, output: Tensor) -> Tensor") {
   .doc = "Returns the gradient of tanh's input: one pass instead of three.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (g, y), g * (1 - y * y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &slope = g.input(0), &y = g.input(1);
@@ -217,14 +193,12 @@ OP(tanh_backward, "(grad: Tensor, output: Tensor) -> Tensor") {
 
 OP(asinh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose hyperbolic sine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), asinh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() + 1)}; },
 };
 
 OP(acosh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose hyperbolic cosine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), acosh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() - 1)}; },
 };
@@ -233,7 +207,6 @@ OP(acosh, "(input: Tensor) -> Tensor") {
 
 OP(erf, "(input: Tensor) -> Tensor") {
   .doc = "Returns the error function of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erf(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (two_over_root_pi * exp(-(g.input() * g.input())))};
@@ -242,7 +215,6 @@ OP(erf, "(input: Tensor) -> Tensor") {
 
 OP(erfc, "(input: Tensor) -> Tensor") {
   .doc = "Computes 1 - erf(input) without losing digits for large elements.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erfc(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (-two_over_root_pi * exp(-(g.input() * g.input())))};
@@ -251,7 +223,6 @@ OP(erfc, "(input: Tensor) -> Tensor") {
 
 OP(erfinv, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose error function each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erfinv(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (1 / two_over_root_pi * exp(g.output() * g.output()))};
@@ -260,21 +231,18 @@ OP(erfinv, "(input: Tensor) -> Tensor") {
 
 OP(lgamma, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm of the absolute value of the gamma function.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), lgamma(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * digamma(g.input())}; },
 };
 
 OP(digamma, "(input: Tensor) -> Tensor") {
   .doc = "Returns the derivative of lgamma.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), digamma(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * polygamma(1, g.input())}; },
 };
 
 OP(polygamma, "(n: Tensor|Number, input: Tensor) -> Tensor") {
   .doc = "Returns the n-th derivative of digamma.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (n, x), polygamma(n, x)),
   .gradient = [](Gradient& g) -> Values {
     return {Value(), g.grad() * polygamma(g.input(0) + 1, g.input(1))};
@@ -285,7 +253,6 @@ OP(polygamma, "(n: Tensor|Number, input: Tensor) -> Tensor") {
 
 OP(copysign, "(input: Tensor, other: Tensor|Number) -> Tensor") {
   .doc = "Gives each element of input the sign of other.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), copysign(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input(0);

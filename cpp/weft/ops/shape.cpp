@@ -200,12 +200,10 @@ OP(reshape, "(input: Tensor, shape: int[*]) -> Tensor") {
   .doc =
       "Returns a tensor with the same elements and other sizes: a view where strides allow it, a "
       "copy otherwise. One size may be -1.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Dims sizes = infer_sizes(call, call.integers("shape"), call.in(0).count());
     return {view(call.in(0).reshape(sizes) ? call[0] : clone(call[0]), sizes)};
   }),
-  .gradient = of_parts(),
 };
 
 OP(squeeze, "(input: Tensor, dim: int[]? = None) -> Tensor") {
@@ -523,7 +521,6 @@ OP(split_with_sizes, "(input: Tensor, split_sizes: int[], dim: int = 0) -> Tenso
 
 OP(chunk, "(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]") {
   .doc = "Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Array& input = call.in(0);
     call.require(input.rank() > 0, ErrorKind::shape, "a 0-d tensor cannot be cut into chunks");
@@ -534,7 +531,6 @@ OP(chunk, "(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]") {
     if (size == 0) return split_with_sizes(call[0], Dims(chunks, 0), dim);
     return split(call[0], size / chunks + (size % chunks != 0), dim);
   }),
-  .gradient = of_parts(),
 };
 
 // --- copies with another layout ------------------------------------------------------------------
