@@ -6,6 +6,7 @@
 namespace weft::ops {
 using namespace graph;
 using base::ErrorKind;
+using kernels::Gates;
 
 namespace {
 
@@ -42,7 +43,7 @@ OP(lstm_gates, "(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Ten
   },
   .run = kernel([](Call& call) {
     into_all(call, [&](const auto& out) {
-      kernels::lstm_gates(lane_input(call, 0), lane_input(call, 1), out[0], out[1]);
+      kernels::run_gates(Gates::lstm, {lane_input(call, 0), lane_input(call, 1), out[0], out[1]});
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -91,7 +92,8 @@ OP(lstm_gates_backward,
       return zero;
     };
     into_all(call, [&](const auto& out) {
-      kernels::lstm_gates_backward(gradient(3), gradient(4), in(0), in(1), in(2), out[0], out[1]);
+      kernels::run_gates(Gates::lstm_backward,
+                         {gradient(3), gradient(4), in(0), in(1), in(2), out[0], out[1]});
     });
   }),
   .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),
@@ -108,7 +110,7 @@ OP(gru_gates, "(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tens
   },
   .run = kernel([](Call& call) {
     into(call.out(), [&](const Array& out) {
-      kernels::gru_gates(lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out);
+      kernels::run_gates(Gates::gru, {lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out});
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -142,8 +144,8 @@ OP(gru_gates_backward,
   .run = kernel([](Call& call) {
     const Array grad = call.contiguous(0, lane_dtype(call.in(3).dtype));
     into_all(call, [&](const auto& out) {
-      kernels::gru_gates_backward(grad, lane_input(call, 1), lane_input(call, 2),
-                                  lane_input(call, 3), out[0], out[1], out[2]);
+      kernels::run_gates(Gates::gru_backward, {grad, lane_input(call, 1), lane_input(call, 2),
+                                               lane_input(call, 3), out[0], out[1], out[2]});
     });
   }),
   .gradient = no_gradient("gru_gates's rule uses plain ops where gradients of gradients are wanted"),

@@ -183,55 +183,18 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
 
 // ---- recurrent gates ---------------------------------------------------------------------------
 
-namespace {
-
-// Calls body(functions, one, first element, rows, size of a state) over ranges of rows of states.
-template <class Body>
-void over_states(const Array& states, Body body) {
-  if (states.count() == 0) return;
-  const int64_t size = states.sizes.back();
-  with_lane(states, [&](const auto& run, auto one) {
-    over_rows(states.count() / size, 8 * size,
-              [&](int64_t first, int64_t rows) { body(run, one, first * size, rows, size); });
-  });
-}
-
-}  // namespace
-
-void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
-                const Array& cell_out) {
-  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.lstm_gates(gates.as<T>() + 4 * at, cell.as<T>() + at, rows, size, hidden_out.as<T>() + at,
-                   cell_out.as<T>() + at);
-  });
-}
-
-void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
-                         const Array& cell, const Array& cell_out, const Array& grad_gates,
-                         const Array& grad_cell_in) {
-  over_states(cell, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.lstm_gates_backward(grad_hidden.as<T>() + at, grad_cell.as<T>() + at,
-                            gates.as<T>() + 4 * at, cell.as<T>() + at, cell_out.as<T>() + at, rows,
-                            size, grad_gates.as<T>() + 4 * at, grad_cell_in.as<T>() + at);
-  });
-}
-
-void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
-               const Array& out) {
-  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.gru_gates(from_input.as<T>() + 3 * at, from_hidden.as<T>() + 3 * at, hidden.as<T>() + at,
-                  rows, size, out.as<T>() + at);
-  });
-}
-
-void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
-                        const Array& hidden, const Array& grad_from_input,
-                        const Array& grad_from_hidden, const Array& grad_hidden) {
-  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.gru_gates_backward(grad.as<T>() + at, from_input.as<T>() + 3 * at,
-                           from_hidden.as<T>() + 3 * at, hidden.as<T>() + at, rows, size,
-                           grad_from_input.as<T>() + 3 * at, grad_from_hidden.as<T>() + 3 * at,
-                           grad_hidden.as<T>() + at);
+void run_gates(Gates kind, std::initializer_list<Array> arrays) {
+  const Array& state = *(arrays.end() - 1);
+  if (state.count() == 0) return;
+  const int64_t size = state.sizes.back();
+  with_lane(state, [&]<class T>(const auto& run, T) {
+    over_rows(state.count() / size, 8 * size, [&](int64_t first, int64_t rows) {
+      base::SmallVector<T*, 8> from_first;
+      for (const Array& array : arrays) {
+        from_first.push_back(array.as<T>() + first * array.sizes.back());
+      }
+      run.gates[static_cast<int>(kind)](from_first.data(), rows, size);
+    });
   });
 }
 

@@ -299,8 +299,9 @@ void layer_norm_backward(const T* grad, const T* in, const T* weight, double eps
 // ---- recurrent gates ---------------------------------------------------------------------------
 
 template <class T>
-void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
-                T* cell_out) {
+void lstm_gates(T* const* arrays, int64_t rows, int64_t size) {
+  const T *gates = arrays[0], *cell = arrays[1];
+  T *hidden_out = arrays[2], *cell_out = arrays[3];
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
             *output = fresh + size;
@@ -314,9 +315,10 @@ void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hi
 }
 
 template <class T>
-void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                         T* grad_cell_in) {
+void lstm_gates_backward(T* const* arrays, int64_t rows, int64_t size) {
+  const T *grad_hidden = arrays[0], *grad_cell = arrays[1], *gates = arrays[2], *cell = arrays[3],
+          *cell_out = arrays[4];
+  T *grad_gates = arrays[5], *grad_cell_in = arrays[6];
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + 4 * r * size, *forget = enter + size, *fresh = forget + size,
             *output = fresh + size;
@@ -339,8 +341,9 @@ void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gate
 }
 
 template <class T>
-void gru_gates(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
-               int64_t size, T* out) {
+void gru_gates(T* const* arrays, int64_t rows, int64_t size) {
+  const T *from_input = arrays[0], *from_hidden = arrays[1], *hidden = arrays[2];
+  T* out = arrays[3];
   for (int64_t r = 0; r < rows; ++r, hidden += size, out += size) {
     const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
 #pragma GCC ivdep
@@ -353,9 +356,9 @@ void gru_gates(const T* from_input, const T* from_hidden, const T* hidden, int64
 }
 
 template <class T>
-void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden, const T* hidden,
-                        int64_t rows, int64_t size, T* grad_from_input, T* grad_from_hidden,
-                        T* grad_hidden) {
+void gru_gates_backward(T* const* arrays, int64_t rows, int64_t size) {
+  const T *grad = arrays[0], *from_input = arrays[1], *from_hidden = arrays[2], *hidden = arrays[3];
+  T *grad_from_input = arrays[4], *grad_from_hidden = arrays[5], *grad_hidden = arrays[6];
   for (int64_t r = 0; r < rows; ++r, grad += size, hidden += size, grad_hidden += size) {
     const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
     T *to_x = grad_from_input + 3 * r * size, *to_h = grad_from_hidden + 3 * r * size;
@@ -385,10 +388,7 @@ constexpr Normalizers<T> normalizers() {
           layer_norm_backward<T>,
           log_sum<T>,
           exponentials<T>,
-          lstm_gates<T>,
-          lstm_gates_backward<T>,
-          gru_gates<T>,
-          gru_gates_backward<T>};
+          {lstm_gates<T>, lstm_gates_backward<T>, gru_gates<T>, gru_gates_backward<T>}};
 }
 
 }  // namespace
