@@ -105,28 +105,15 @@ decltype(auto) by_size(DType dtype, Body&& body) {
 // Calls body with a null pointer of the C++ type that stores `dtype`.
 template <class Body>
 decltype(auto) dispatch(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f32:
-      return body(static_cast<float*>(nullptr));
-    case DType::f64:
-      return body(static_cast<double*>(nullptr));
-    case DType::f16:
-      return body(static_cast<Half*>(nullptr));
-    case DType::bf16:
-      return body(static_cast<BFloat16*>(nullptr));
-    case DType::i8:
-      return body(static_cast<int8_t*>(nullptr));
-    case DType::i16:
-      return body(static_cast<int16_t*>(nullptr));
-    case DType::i32:
-      return body(static_cast<int32_t*>(nullptr));
-    case DType::u8:
-      return body(static_cast<uint8_t*>(nullptr));
-    case DType::boolean:
-      return body(static_cast<bool*>(nullptr));
-    case DType::i64:
-      break;
-  }
+  if (dtype == DType::f32) return body(static_cast<float*>(nullptr));
+  if (dtype == DType::f64) return body(static_cast<double*>(nullptr));
+  if (dtype == DType::f16) return body(static_cast<Half*>(nullptr));
+  if (dtype == DType::bf16) return body(static_cast<BFloat16*>(nullptr));
+  if (dtype == DType::i8) return body(static_cast<int8_t*>(nullptr));
+  if (dtype == DType::i16) return body(static_cast<int16_t*>(nullptr));
+  if (dtype == DType::i32) return body(static_cast<int32_t*>(nullptr));
+  if (dtype == DType::u8) return body(static_cast<uint8_t*>(nullptr));
+  if (dtype == DType::boolean) return body(static_cast<bool*>(nullptr));
   return body(static_cast<int64_t*>(nullptr));
 }
 
