@@ -110,7 +110,6 @@ extern PyObject* size_type;
 
 // --- op functions ---
 void define_op_functions(PyObject* module);
-PyObject* call_op(const Op& op, PyObject* const* args, size_t count, PyObject* names);
 
 // --- creation and reading ---
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype);

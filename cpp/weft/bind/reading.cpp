@@ -99,7 +99,6 @@ class Reader {
       if (sizes_.back() == 0) return;
       data = PySequence_Fast_GET_ITEM(data, 0);
     }
-    if (is_tensor(data) && tensor_of(data).array().count() == 1) return;
   }
 
   // Checks that the nesting is regular and finds the kind of numbers.

@@ -179,8 +179,7 @@ void convolve_tiles(const ConvShape& s, const Layout& layout, const std::vector<
   }
 }
 
-// ---- the transpose with a stride
-// -----------------------------------------------------------------
+// ---- the transpose with a stride ----------------------------------------
 
 // Adds columns, one for each of `count` output pixels with one row for each element of a window of
 // channels first..last, to where they belong in the image.

@@ -88,8 +88,6 @@ const char* at(const void* base, Lane lane, int64_t elements) {
 
 void set_blas_path(std::string path) { blas_path = std::move(path); }
 
-bool blas_is_available() { return blas().f32 != nullptr; }
-
 void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
                  int64_t ldb, void* c, int64_t ldc) {
   tensor::on_lane(lane, [&]<class T>(T) {

@@ -94,9 +94,6 @@ Places::Places(const Array& array, std::span<const Array> indices, std::span<con
   }
 }
 
-Places::Places(const Array& array, const Array& indices, int64_t dim)
-    : Places(array, std::span(&indices, 1), std::span(&dim, 1), dim) {}
-
 Places Places::of_elements(const Array& array, const Array& index, int64_t dim) {
   Places places;
   const int64_t size = array.sizes[dim], stride = array.strides[dim], length = index.sizes.back();

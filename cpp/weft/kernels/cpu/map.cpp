@@ -45,8 +45,7 @@ constexpr int64_t tile_bytes(Lane lane, int64_t count) {
   return ((count + 15) & ~int64_t{15}) * lane_size(lane);
 }
 
-// --- strided walks
-// --------------------------------------------------------------------------------
+// --- strided walks ----------------------------------------
 
 // How the elements of an operand lie, seen in the order of the walk: in a row, all at one place,
 // the same short row again and again, or some other way.
@@ -137,8 +136,7 @@ class Walk {
   base::SmallVector<int64_t, 24> strides_;  // by dimension, then operand
 };
 
-// --- programs
-// -------------------------------------------------------------------------------------
+// --- programs ----------------------------------------
 
 struct Operand {
   char* data;
@@ -387,8 +385,7 @@ class Application {
   uint8_t tile_number_ = 0;
 };
 
-// --- copies
-// ---------------------------------------------------------------------------------------
+// --- copies ----------------------------------------
 
 // Fills one block and copies it: memcpy uses the widest stores that the processor has.
 template <class T>
