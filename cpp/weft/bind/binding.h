@@ -51,7 +51,6 @@ void define_nodes(nb::module_& module);
 void define_hooks(nb::module_& module);
 void define_functions(nb::module_& module);
 void define_autograd(nb::module_& module);
-void define_programs(nb::module_& module);
 
 }  // namespace weft::bind
 

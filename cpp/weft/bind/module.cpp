@@ -78,5 +78,4 @@ NB_MODULE(_core, module) {
   define_autograd(module);
   define_memory(module);
   define_threads(module);
-  define_programs(module);
 }
