@@ -157,7 +157,7 @@ def members(value: type) -> list[str]:
     for name, member in sorted(vars(value).items()):
         plain = member.__func__ if isinstance(member, staticmethod | classmethod) else member
         doc = inspect.getdoc(plain)
-        described = isinstance(plain, types.FunctionType | property)
+        described = isinstance(inspect.unwrap(plain), types.FunctionType | property)
         if name.startswith("_") or not described or not doc:
             continue
         text = name if isinstance(plain, property) else f"{name}{signature_text(plain)}"

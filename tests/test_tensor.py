@@ -524,3 +524,21 @@ def test_numpy_scalars_are_numbers() -> None:
     assert (x * np.float64(2)).dtype == weft.float32
     assert (x + np.int64(2)).tolist() == [3, 3]
     assert isinstance(np.float64(2) * x, Tensor)
+
+
+def test_arguments_that_come_again_are_not_mixed_up() -> None:
+    x = weft.arange(24).reshape(2, 3, 4)
+    for _ in range(2):
+        for dim in (0, 1, 2, -1, -2, -3, None):
+            for keepdim in (False, True):
+                expected = x.numpy().sum(dim, keepdims=keepdim)
+                assert x.sum(dim, keepdim).tolist() == expected.tolist()
+                assert x.sum(dim=dim, keepdim=keepdim).tolist() == expected.tolist()
+        assert x.sum().item() == 276
+        with pytest.raises(TypeError, match="keepdim"):
+            x.sum(0, 1)
+    assert [len(x.chunk(count, -1)) for count in (1, 2, 3, 4, 1000, 1, 2)] == [1, 2, 2, 4, 4, 1, 2]
+    assert weft.full((2,), True).dtype is weft.bool
+    assert weft.full((2,), 1).dtype is weft.int64
+    assert weft.full((2,), 1.0).dtype is weft.float32
+    assert weft.rand(3).tolist() != weft.rand(3).tolist()

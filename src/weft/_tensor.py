@@ -297,11 +297,15 @@ def tensor(
         tensor([[1, 2],
                 [3, 4]])
     """
-    _check_device(device)
-    made = _read(data, dtype)
+    if device is not None:
+        _check_device(device)
+    made = _core.tensor(data, dtype) if type(data) in _NUMBERS else _read(data, dtype)
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+_NUMBERS = frozenset((int, float))
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -139,3 +140,61 @@ def test_tree_cells_learn_the_same_lazily(child_sum: bool) -> None:
     loss.backward()
     for p, gradient in zip(module.parameters(), expected, strict=True):
         assert weft.allclose(p.grad, gradient, atol=1e-6)
+
+
+@weft.cell
+class Doubled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = 2.0
+
+    def forward(self, x: weft.Tensor) -> weft.Tensor:
+        """Multiply."""
+        return x * self.factor
+
+
+def test_a_shallow_copy_has_a_cell_of_its_own() -> None:
+    module = Doubled()
+    x = weft.ones(2)
+    assert module(x).tolist() == [2.0, 2.0]
+    other = copy.copy(module)
+    other.factor = 5.0
+    assert other(x).tolist() == [5.0, 5.0]
+    assert module(x).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("as_cell", [True, False])
+def test_a_forward_may_call_that_of_the_class_below(as_cell: bool) -> None:
+    class More(Doubled):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return super().forward(x) + 1
+
+    module = (weft.cell(More) if as_cell else More)()
+    xs = [weft.ones(2) * i for i in range(3)]
+    with weft.lazy():
+        results = [module(x) for x in xs]
+    assert weft.stack(results).tolist() == [[1.0, 1.0], [3.0, 3.0], [5.0, 5.0]]
+    parts = [batch.op for batch in weft.explain().plans[0].batches]
+    assert ("add" in parts) == (not as_cell)
+
+
+def test_the_forward_of_a_cell_class_looks_like_its_body() -> None:
+    forward = Doubled.forward
+    assert (forward.__name__, forward.__doc__) == ("forward", "Multiply.")
+    assert list(inspect.signature(forward).parameters) == ["self", "x"]
+    assert list(inspect.signature(Doubled().forward).parameters) == ["x"]
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
+        Doubled()()
+    with pytest.raises(TypeError, match="self"):
+        forward()
+
+
+def test_hooks_of_a_cell_are_called() -> None:
+    module = Doubled()
+    module(weft.ones(2))
+    seen = []
+    handle = module.register_forward_hook(lambda _module, _args, output: seen.append(output))
+    module(weft.ones(2))
+    handle.remove()
+    module(weft.ones(2))
+    assert [output.tolist() for output in seen] == [[2.0, 2.0]]

@@ -42,6 +42,7 @@ def test_shape_errors_come_at_once() -> None:
         weft.ones(3) + weft.ones(4)
 
 
+@pytest.mark.single_ops
 def test_rows_of_one_op_run_together() -> None:
     xs = [weft.randn(4) for _ in range(10)]
     with weft.lazy():
@@ -236,6 +237,7 @@ def test_explain_says_why_batches_are_apart() -> None:
     assert "exp" in str(weft.explain())
 
 
+@pytest.mark.single_ops
 def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
     def ask_often() -> None:
         for _ in range(60):

@@ -184,6 +184,7 @@ def plans_text() -> str:
     return "\n".join(plans)
 
 
+@pytest.mark.single_ops
 @pytest.mark.parametrize("program", PLANS, ids=lambda program: program.__name__)
 def test_plan(program: Callable[[], None]) -> None:
     _core.forget_plans()

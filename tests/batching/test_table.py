@@ -137,6 +137,7 @@ def batches_of(row: Row, calls: Sequence[Call]) -> list[dict[str, Any]]:
     return plans[0]["batches"] if len(plans) == 1 else []
 
 
+@pytest.mark.single_ops
 @pytest.mark.parametrize("row", ROWS, ids=row_id)
 def test_examples_of_equal_shapes_run_together(row: Row) -> None:
     for examples in examples_of(row):

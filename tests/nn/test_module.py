@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -287,3 +288,101 @@ def test_training_through_a_module():
                 parameter -= 0.1 * parameter.grad
         losses.append(loss.item())
     assert losses[-1] < 0.9 * losses[0]
+
+
+class Recorder(nn.Module):
+    def forward(self, *args, **kwargs):
+        return args, kwargs
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 20])
+def test_arguments_reach_forward(count):
+    given = tuple(range(count))
+    assert Recorder()(*given) == (given, {})
+    assert Recorder()(*given, a=1) == (given, {"a": 1})
+    hooked = Recorder()
+    hooked.register_forward_hook(lambda module, args, output: None)
+    assert hooked(*given) == (given, {})
+    assert hooked(*given, a=1) == (given, {"a": 1})
+
+
+def test_forward_is_looked_up_at_each_call():
+    module = Recorder()
+    module.forward = lambda x: x + 1
+    assert module(1) == 2
+    del module.forward
+    assert module(1) == ((1,), {})
+
+    class Other(Recorder):
+        def __getattr__(self, name):
+            return name
+
+    assert Other()(1) == ((1,), {})
+    assert Other().missing == "missing"
+
+
+def test_a_class_may_have_its_own_call():
+    class Counted(Recorder):
+        def __call__(self, *args):
+            return "called", super().__call__(*args)
+
+    assert Counted()(1) == ("called", ((1,), {}))
+    assert nn.Sequential(Counted())(1) == ("called", ((1,), {}))
+
+
+def test_errors_of_forward_come_through():
+    def fail(x):
+        raise ValueError(x)
+
+    module = Recorder()
+    module.forward = fail
+    with pytest.raises(ValueError, match="no"):
+        module("no")
+    with pytest.raises(TypeError, match=r"fail\(\) missing 1 required"):
+        module()
+
+
+def test_hooks_survive_copies():
+    module = Recorder()
+    module.register_forward_hook(_double)
+    for other in (module, copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert other(1) == "hooked"
+
+
+def _double(module, args, output):
+    return "hooked"
+
+
+class Slotted(nn.Linear):
+    __slots__ = ("note",)
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))]
+)
+def test_copies_keep_all_attributes(duplicate):
+    module = Slotted(2, 2)
+    module.note = "kept"
+    module.extra = [1]
+    other = duplicate(module)
+    assert (other.note, other.extra) == ("kept", [1])
+    assert list(other.state_dict()) == ["weight", "bias"]
+    other.in_features = 7
+    other.fresh = nn.Parameter(weft.ones(1))
+    assert (module.in_features, hasattr(module, "fresh")) == (2, False)
+    assert weft.equal(other(weft.ones(2)), module(weft.ones(2)))
+
+
+def test_attributes_before_init_stay():
+    class Early(nn.Module):
+        def __init__(self):
+            self.size = 3
+            super().__init__()
+
+    assert Early().size == 3
+
+
+def test_signatures():
+    assert list(inspect.signature(nn.Linear(2, 2)).parameters) == ["input"]
+    assert list(inspect.signature(nn.LSTMCell(2, 2)).parameters) == ["input", "hx"]
+    assert "in_features" in inspect.signature(nn.Linear).parameters

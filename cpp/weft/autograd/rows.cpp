@@ -121,7 +121,7 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
     if (!released[row]) continue;
     base::fail(ErrorKind::gradient,
                "Trying to backward through the graph a second time: the result of ", node.op->name,
-               " at ", graph::position_text(node.extras->rows->table->positions[row]),
+               " at ", graph::position_text(node.position_of(row)),
                " was used by an earlier backward that freed the tensors it had saved. Call that "
                "backward with retain_graph=True, or compute the result again, or detach() what the "
                "two have in common.");

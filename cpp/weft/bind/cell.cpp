@@ -1,4 +1,6 @@
-// Cells: a pure function recorded as one op, its body a Program made once for each kind of call.
+// Calls of modules, and cells: a pure function recorded as one op, its body a Program made once for
+// each kind of call.
+#include <algorithm>
 #include <list>
 
 #include "weft/bind/python.h"
@@ -14,8 +16,9 @@ using graph::modes;
 
 // The arguments of one call: tensors and floats in a row, and how they were nested.
 struct Arguments {
-  Values leaves;
-  std::string shape;  // "T" a tensor, "N" a float, brackets around containers, else its repr
+  base::SmallVector<Value, 8> leaves;
+  // "T" a tensor, "N" a float, "O" None, brackets around containers, else its repr
+  std::string shape;
 };
 
 // False: something that a cell cannot take apart.
@@ -33,8 +36,12 @@ bool flatten(PyObject* object, Arguments& arguments) {
     arguments.shape += ')';
     return true;
   }
+  if (object == Py_None) {
+    arguments.shape += 'O';
+    return true;
+  }
   // Ints are counts and sizes more often than operands.
-  if (object == Py_None || PyLong_Check(object) || PyUnicode_Check(object)) {
+  if (PyLong_Check(object) || PyUnicode_Check(object)) {
     const Object text = Object::check(PyObject_Repr(object));
     arguments.shape += PyUnicode_AsUTF8(text.get());
     arguments.shape += ',';
@@ -48,14 +55,15 @@ bool flatten(PyObject* object, Arguments& arguments) {
   return false;
 }
 
-// The same nesting with other leaves.
-Object rebuild(PyObject* like, std::vector<Object>& leaves, size_t& next) {
-  if (is_tensor(like) || PyFloat_Check(like)) return leaves[next++];
+// The same nesting with other leaves, which `next` gives one after the other.
+template <class Next>
+Object rebuild(PyObject* like, const Next& next) {
+  if (is_tensor(like) || PyFloat_Check(like)) return next();
   if (PyTuple_Check(like) || PyList_Check(like)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
     Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), leaves, next).release();
+      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next).release();
       if (PyTuple_Check(like)) {
         PyTuple_SET_ITEM(result.get(), i, item);
       } else {
@@ -92,15 +100,20 @@ struct PyCell {
   PyObject* body;
   PyObject* name;
   PyObject* parameters;  // a list of tensors that the body reads
-  PyObject* renew;       // of a module's cell: gives the list if the module has changed, else None
-  uint64_t epoch;        // of the modules, when that was last asked
-  bool as_it_is;         // the body runs as it is, because there are hooks inside
+  // Of a module's cell: gives the list if the module has changed, else None. Of a forward: makes a
+  // module's cell.
+  PyObject* renew;
+  uint64_t epoch;  // of the modules, when that was last asked
+  bool as_it_is;   // the body runs as it is, because there are hooks inside
   std::list<Signature>* signatures;
   std::string* note;  // why a body runs as it is
 };
 PyTypeObject* cell_type = nullptr;
+PyTypeObject* forward_type = nullptr;  // the forward of a cell class
+PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
 constexpr size_t most_signatures = 64;
-uint64_t module_epoch = 0;  // how often an attribute of any module was set
+constexpr Py_ssize_t most_arguments = 8;  // of a module's call on the short way
+uint64_t module_epoch = 0;                // how often an attribute of any module was set
 
 // What a cell has seen of its module may be old: then it starts anew.
 void look_at_modules(PyCell& cell) {
@@ -165,7 +178,8 @@ void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
   }
   std::vector<Object> given;
   size_t next = 0;
-  for (size_t i = 0; i < count; ++i) given.push_back(rebuild(args[i], tensors, next));
+  for (size_t i = 0; i < count; ++i)
+    given.push_back(rebuild(args[i], [&] { return tensors[next++]; }));
   std::vector<PyObject*> stack;
   for (const Object& object : given) stack.push_back(object.get());
   Object result;
@@ -177,12 +191,10 @@ void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
   if (!result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
+    const Object held[] = {Object(type), Object(value), Object(trace)};
     const Object text(value ? PyObject_Str(value) : nullptr);
     *cell.note = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
     PyErr_Clear();
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
     return;
   }
   Values outputs;
@@ -225,7 +237,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     }
     Signature* found = nullptr;
     for (Signature& signature : *cell.signatures) {
-      if (fits(signature, arguments)) found = &signature;
+      if (!fits(signature, arguments)) continue;
+      found = &signature;
+      break;
     }
     if (!found) {
       if (cell.signatures->size() == most_signatures) cell.signatures->pop_front();
@@ -242,29 +256,63 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i)
       arguments.leaves.push_back(value_of(PyList_GET_ITEM(cell.parameters, i)));
     const Values outputs = graph::record(*found->op, arguments.leaves);
-    if (is_tensor(found->result.get())) return wrap(outputs[0]);
-    std::vector<Object> tensors;
-    for (const Value& output : outputs) tensors.push_back(Object::check(wrap(output)));
     size_t next = 0;
-    return rebuild(found->result.get(), tensors, next).release();
+    return rebuild(found->result.get(), [&] { return Object(wrap(outputs[next++])); }).release();
   });
+}
+
+// What the instance's dictionary has under an interned name, borrowed; null if nothing.
+PyObject* own_attribute(PyObject* object, PyObject* name) {
+  PyObject** dict = _PyObject_GetDictPtr(object);
+  return dict && *dict ? PyDict_GetItemWithError(*dict, name) : nullptr;
+}
+
+// The forward of a cell class, called with the module: each module has a cell of its own.
+PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  auto& forward = *reinterpret_cast<PyCell*>(object);
+  const size_t count = PyVectorcall_NARGS(flags);
+  if (count == 0) return call_body(forward, args, flags, keywords);
+  // Its body is a method; in a copy of a module, the method of another one.
+  auto body_of = [](const Object& cell) { return reinterpret_cast<PyCell*>(cell.get())->body; };
+  Object made = Object::borrow(own_attribute(args[0], cell_name));
+  if (!made || Py_TYPE(made.get()) != cell_type || PyMethod_GET_SELF(body_of(made)) != args[0]) {
+    made = Object(PyObject_CallOneArg(forward.renew, args[0]));
+    if (!made) return nullptr;
+  }
+  // The module's class has another cell as its forward, which calls this one.
+  if (PyMethod_GET_FUNCTION(body_of(made)) != forward.body)
+    return call_body(forward, args, flags, keywords);
+  return call(made.get(), args + 1, count - 1, keywords);
+}
+
+// Calls a module: forward, with the hooks around it if there are any.
+PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* hooks = own_attribute(self, hooks_name);
+  if (hooks && hooks != Py_None) {
+    return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
+                                      keywords ? keywords : Py_None, nullptr);
+  }
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (keywords || count > most_arguments) {
+    const Object forward(PyObject_GetAttr(self, forward_name));
+    return forward ? PyObject_Call(forward.get(), args, keywords) : nullptr;
+  }
+  PyObject* stack[1 + most_arguments] = {self};
+  std::copy_n(reinterpret_cast<PyTupleObject*>(args)->ob_item, count, stack + 1);
+  return PyObject_VectorcallMethod(forward_name, stack, 1 + count, nullptr);
 }
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
-    PyObject *body, *name, *parameters, *renew = Py_None;
-    if (!PyArg_ParseTuple(args, "OUO!|O", &body, &name, &PyList_Type, &parameters, &renew))
-      throw PythonError{};
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parameters); ++i) {
-      if (!is_tensor(PyList_GET_ITEM(parameters, i)))
-        raise(PyExc_TypeError, "a cell's parameters must be tensors");
-    }
+    PyObject *body, *name, *renew = Py_None;
+    if (!PyArg_ParseTuple(args, "OU|O", &body, &name, &renew)) throw PythonError{};
+    Object parameters = Object::check(PyList_New(0));
     Object self = Object::check(type->tp_alloc(type, 0));
     auto& cell = *reinterpret_cast<PyCell*>(self.get());
-    cell.vectorcall = call;
+    cell.vectorcall = type == forward_type ? call_forward : call;
     cell.body = Py_NewRef(body);
     cell.name = Py_NewRef(name);
-    cell.parameters = Py_NewRef(parameters);
+    cell.parameters = parameters.release();
     cell.renew = Py_NewRef(renew);
     cell.epoch = UINT64_MAX;
     cell.as_it_is = false;
@@ -368,6 +416,10 @@ PyMemberDef members[] = {
 }  // namespace
 
 void define_cells(PyObject* module) {
+  cell_name = PyUnicode_InternFromString("_weft_cell");
+  forward_name = PyUnicode_InternFromString("forward");
+  hooks_name = PyUnicode_InternFromString("_hooks");
+  call_with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
   PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(make_cell)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -378,11 +430,27 @@ void define_cells(PyObject* module) {
       {Py_tp_methods, methods},
       {Py_tp_members, members},
       {0, nullptr},
+      {0, nullptr},
   };
-  PyType_Spec spec{"weft._core.Cell", sizeof(PyCell), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  cell_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
-  if (PyModule_AddObjectRef(module, "Cell", reinterpret_cast<PyObject*>(cell_type)) < 0 ||
+  constexpr unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Spec spec{"weft._core.Cell", sizeof(PyCell), 0, flags, slots};
+  auto make_type = [&] {
+    return reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
+  };
+  cell_type = make_type();
+  slots[std::size(slots) - 2] = {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)};
+  spec.name = "weft._core.CellForward";
+  spec.flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+  forward_type = make_type();
+  // The base of nn.Module, without memory of its own: instances are those of any Python class.
+  PyType_Slot module_slots[] = {
+      {Py_tp_call, reinterpret_cast<void*>(call_module)},
+      {Py_tp_doc, const_cast<char*>("What runs its method `forward` when it is called.")},
+      {0, nullptr},
+  };
+  spec = {"weft._core.Forward", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, module_slots};
+  if (PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
+      PyModule_AddType(module, forward_type) < 0 ||
       PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
   }

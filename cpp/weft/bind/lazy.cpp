@@ -4,7 +4,9 @@
 #include <unordered_map>
 
 #include "weft/bind/python.h"
+#include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/strand.h"
 
 namespace weft::bind {
 namespace {
@@ -26,7 +28,9 @@ void run_and_watch(std::span<const Value> values) {
   };
   static std::unordered_map<graph::Position, Watched> lines;
   Watched& line = lines[plan.position];
-  const bool small = plan.nodes < few_rows * static_cast<int64_t>(plan.batches.size());
+  int64_t rows = 0;
+  for (const exec::RanBatch& batch : plan.batches) rows += batch.rows;
+  const bool small = rows < few_rows * static_cast<int64_t>(plan.batches.size());
   line.plans = small ? line.plans + 1 : 0;
   if (line.plans <= most_plans || line.said) return;
   line.said = true;
@@ -45,13 +49,16 @@ void demand_values(std::span<const Value> values) {
       base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
     }
   }
+  graph::close_strand();
   if (!modes.park || modes.executor) return run_and_watch(values);
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
   const graph::Modes kept = modes;
+  const graph::RandomKey stream = default_stream();
   const Object done = Object(PyObject_CallNoArgs(static_cast<PyObject*>(modes.park)));
   modes = kept;
+  set_default_stream(stream);
   if (!done) throw PythonError{};
   for (const Value& value : values) {
     if (value && value->pending) return exec::run_pending(values);
@@ -124,6 +131,13 @@ PyObject* set_pending_limit(PyObject*, PyObject* bytes) {
   graph::set_pending_limit(std::max<int64_t>(wanted, 0));
   return PyLong_FromLongLong(before);
 }
+PyObject* set_strand_threshold(PyObject*, PyObject* times) {
+  const int64_t before = graph::strand_threshold();
+  const long long wanted = PyLong_AsLongLong(times);
+  if (wanted == -1 && PyErr_Occurred()) return nullptr;
+  graph::set_strand_threshold(std::max<int64_t>(wanted, 0));
+  return PyLong_FromLongLong(before);
+}
 PyObject* pending_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::live()); }
 PyObject* dropped_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::dropped()); }
 PyObject* is_pending(PyObject*, PyObject* tensor) {
@@ -168,6 +182,8 @@ PyMethodDef methods[] = {
     {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
     {"set_pending_limit", set_pending_limit, METH_O,
      "Set how many bytes of results may be pending; return what was set before."},
+    {"set_strand_threshold", set_strand_threshold, METH_O,
+     "Set how often a line records an op before it begins strands; return what was set before."},
     {"pending_count", pending_count, METH_NOARGS, "Return how many ops are pending."},
     {"dropped_count", dropped_count, METH_NOARGS, "Return how many ops were never run."},
     {"is_pending", is_pending, METH_O, "Tell whether a tensor is still to be computed."},
@@ -180,6 +196,7 @@ PyMethodDef methods[] = {
 
 void define_lazy(PyObject* module) {
   graph::host.demand = demand_values;
+  graph::host.batch_program = exec::run_program_rows;
   if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
 }
 

@@ -59,6 +59,7 @@ NB_MODULE(_core, module) {
     define_dtypes(module);
     define_tensor_type(m);
     define_op_functions(m);
+    define_stacks(m);
     define_lazy(m);
     define_cells(m);
   } catch (const PythonError&) {

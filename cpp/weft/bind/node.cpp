@@ -68,7 +68,7 @@ nb::object leaf_of(const NodeView& self) {
 graph::Position position_of(const NodeView& self) {
   const Node& node = *self.node;
   const bool is_row = !self.is_whole() && node.extras && node.extras->rows;
-  return is_row ? node.extras->rows->table->positions[self.row] : node.position;
+  return is_row ? node.position_of(self.row) : node.position;
 }
 
 // The tensors that are saved here, nothing while they are being freed: that may run a user's code.

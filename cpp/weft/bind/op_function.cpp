@@ -1,6 +1,8 @@
 // Python functions of ops. One object is both `weft.tanh` and `Tensor.tanh`; arguments are checked
 // against the signature, positional ones on a short path.
 
+#include <array>
+
 #include "ops.h"
 #include "weft/autograd/in_place.h"
 #include "weft/bind/python.h"
@@ -16,11 +18,19 @@ using graph::ParameterType;
 
 constexpr size_t most_parameters = 16;
 
+// Attributes, and what they were made from: a line of a program gives the same objects each time.
+struct Memo {
+  std::array<PyObject*, most_parameters> given{};  // owned; null for tensors and what is left out
+  graph::Attributes attributes;
+};
+constexpr size_t memo_count = 8;
+
 struct PyOp {
   PyObject_HEAD const Op* op;
   vectorcallfunc vectorcall;
   PyObject** names;             // interned, one per parameter
   graph::Attributes* defaults;  // when all but the first tensor may be left out
+  Memo* memos;                  // by the objects' addresses; null before the first is kept
   bool in_place;
 };
 PyTypeObject* op_type = nullptr;
@@ -234,34 +244,14 @@ struct Parsed {
   graph::Attributes attributes;
 };
 
-Parsed parse(const PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
-  const Op& op = *self.op;
-  const auto& parameters = op.sig.parameters;
-  Bound bound;
-  bind_arguments(self, args, count, keywords, bound);
-  Parsed parsed;
+graph::Attributes read_attributes(const Op& op, const Bound& bound) {
   std::vector<Attribute> attributes;
   attributes.reserve(op.sig.attribute_count);
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Parameter& parameter = parameters[i];
+  for (size_t i = 0; i < op.sig.parameters.size(); ++i) {
+    const Parameter& parameter = op.sig.parameters[i];
     PyObject* object = bound.items[i];
-    if (!object && !parameter.fallback) {
-      raise(PyExc_TypeError, base::text(op.name, "() missing required argument '", parameter.name,
-                                        "' (position ", i + 1, ")"));
-    }
-    if (parameter.is_tensor()) {
-      if (object) {
-        add_inputs(op, parameter, object, parsed.inputs);
-      } else if (const auto* number = std::get_if<double>(&*parameter.fallback)) {
-        parsed.inputs.push_back(graph::number_value(*number));
-      } else if (const auto* integer = std::get_if<int64_t>(&*parameter.fallback)) {
-        parsed.inputs.push_back(graph::number_value(*integer));
-      } else if (const auto* flag = std::get_if<bool>(&*parameter.fallback)) {
-        parsed.inputs.push_back(graph::number_value_bool(*flag));
-      } else {
-        parsed.inputs.emplace_back();
-      }
-    } else if (object) {
+    if (parameter.is_tensor()) continue;
+    if (object) {
       attributes.push_back(to_attribute(op, parameter, object));
     } else if (parameter.type == ParameterType::generator) {
       attributes.emplace_back(draw_random(nullptr));
@@ -269,7 +259,64 @@ Parsed parse(const PyOp& self, PyObject* const* args, size_t count, PyObject* ke
       attributes.push_back(*parameter.fallback);
     }
   }
-  parsed.attributes = graph::Attributes(std::move(attributes));
+  return graph::Attributes(std::move(attributes));
+}
+
+// An object that always reads as the same attribute.
+bool is_constant(PyObject* object) {
+  return !object || PyLong_CheckExact(object) || object == Py_None || PyBool_Check(object) ||
+         PyUnicode_CheckExact(object) || PyFloat_CheckExact(object) || is_dtype(object);
+}
+
+// The same, kept for when the same objects come again.
+graph::Attributes remembered_attributes(PyOp& self, const Bound& bound) {
+  const auto& parameters = self.op->sig.parameters;
+  std::array<PyObject*, most_parameters> given{};
+  size_t hash = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].is_tensor()) continue;
+    given[i] = bound.items[i];
+    if (parameters[i].type == ParameterType::generator || !is_constant(given[i]))
+      return read_attributes(*self.op, bound);
+    hash = hash * 31 + (reinterpret_cast<size_t>(given[i]) >> 4);
+  }
+  if (!self.memos) self.memos = new Memo[memo_count];
+  Memo& memo = self.memos[hash % memo_count];
+  if (memo.given != given || memo.attributes.size() == 0) {
+    memo.attributes = read_attributes(*self.op, bound);
+    for (PyObject* object : given) Py_XINCREF(object);
+    for (PyObject* object : std::exchange(memo.given, given)) Py_XDECREF(object);
+  }
+  return memo.attributes;
+}
+
+Parsed parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
+  const Op& op = *self.op;
+  const auto& parameters = op.sig.parameters;
+  Bound bound;
+  bind_arguments(self, args, count, keywords, bound);
+  Parsed parsed;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    PyObject* object = bound.items[i];
+    if (!object && !parameter.fallback) {
+      raise(PyExc_TypeError, base::text(op.name, "() missing required argument '", parameter.name,
+                                        "' (position ", i + 1, ")"));
+    }
+    if (!parameter.is_tensor()) continue;
+    if (object) {
+      add_inputs(op, parameter, object, parsed.inputs);
+    } else if (const auto* number = std::get_if<double>(&*parameter.fallback)) {
+      parsed.inputs.push_back(graph::number_value(*number));
+    } else if (const auto* integer = std::get_if<int64_t>(&*parameter.fallback)) {
+      parsed.inputs.push_back(graph::number_value(*integer));
+    } else if (const auto* flag = std::get_if<bool>(&*parameter.fallback)) {
+      parsed.inputs.push_back(graph::number_value_bool(*flag));
+    } else {
+      parsed.inputs.emplace_back();
+    }
+  }
+  if (op.sig.attribute_count > 0) parsed.attributes = remembered_attributes(self, bound);
   return parsed;
 }
 
@@ -296,7 +343,7 @@ graph::Attributes* plain_defaults(const Op& op) {
 
 PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
-    const auto& self = *reinterpret_cast<PyOp*>(object);
+    auto& self = *reinterpret_cast<PyOp*>(object);
     const size_t count = PyVectorcall_NARGS(flags);
     const Op& op = *self.op;
     Parsed parsed;
@@ -326,11 +373,6 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
   });
 }
 
-PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
-  if (!instance || instance == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, instance);
-}
-
 std::string full_name(const PyOp& self) { return self.op->name + (self.in_place ? "_" : ""); }
 
 PyObject* get_name(PyObject* self, void*) {
@@ -356,6 +398,7 @@ PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }
 void dealloc(PyObject* self) {
   delete[] reinterpret_cast<PyOp*>(self)->names;
   delete reinterpret_cast<PyOp*>(self)->defaults;
+  delete[] reinterpret_cast<PyOp*>(self)->memos;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -446,6 +489,11 @@ PyMethodDef module_methods[] = {
 };
 
 }  // namespace
+
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
 
 void define_op_functions(PyObject* module) {
   PyType_Slot slots[] = {

@@ -6,6 +6,11 @@
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BUILD_CORE
+#include <internal/pycore_frame.h>
+#endif
+
 namespace weft::bind {
 namespace {
 
@@ -20,24 +25,16 @@ struct EntryHash {
   }
 };
 std::vector<Entry> entries(1);
-std::unordered_map<Entry, graph::Position, EntryHash> known;
+std::unordered_map<Entry, graph::Position, EntryHash> known;  // 0 for code of our own
 
-// Frames of Weft's own Python code are skipped. Its folder, ending in a separator; a code object's
-// answer is remembered for as long as its file name object lives, which code objects keep.
+// Frames of Weft's own Python code are skipped. Its folder, ending in a separator.
 std::string own_folder;
-std::unordered_map<PyObject*, bool> own_files;
 
 bool is_own(PyCodeObject* code) {
-  PyObject* name = code->co_filename;
-  if (auto found = own_files.find(name); found != own_files.end()) return found->second;
   Py_ssize_t length = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(name, &length);
+  const char* text = PyUnicode_AsUTF8AndSize(code->co_filename, &length);
   if (!text) PyErr_Clear();
-  const bool own =
-      text && !own_folder.empty() && std::string_view(text, length).starts_with(own_folder);
-  Py_INCREF(name);
-  own_files[name] = own;
-  return own;
+  return text && !own_folder.empty() && std::string_view(text, length).starts_with(own_folder);
 }
 
 // A few recent answers, before the table: loops ask for the same lines again and again.
@@ -52,33 +49,42 @@ Recent recent[64];
 graph::Position intern(PyCodeObject* code, int offset) {
   Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset) & 63];
   if (slot.code == code && slot.offset == offset) return slot.position;
-  if (is_own(code)) return 0;
-  auto [found, is_new] = known.try_emplace(Entry{code, offset}, graph::Position(entries.size()));
+  auto [found, is_new] = known.try_emplace(Entry{code, offset}, 0);
   if (is_new) {
     Py_INCREF(code);
-    entries.push_back({code, offset});
+    if (!is_own(code)) {
+      found->second = static_cast<graph::Position>(entries.size());
+      entries.push_back({code, offset});
+    }
   }
   slot = {code, offset, found->second};
   return found->second;
 }
 
+#if PY_VERSION_HEX < 0x030D0000
+// Asking for frame objects would make one for each function that is running.
 graph::Position capture() {
-  PyFrameObject* frame = PyEval_GetFrame();
-  if (!frame) return 0;
-  Py_INCREF(frame);
-  graph::Position position = 0;
-  while (frame) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    position = intern(code, PyFrame_GetLasti(frame));
-    Py_DECREF(code);
-    if (position) break;
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
+  const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  for (; frame; frame = frame->previous) {
+    if (_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame))) continue;
+    const int offset = _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
+    if (const graph::Position position = intern(frame->f_code, offset)) return position;
   }
-  Py_XDECREF(frame);
-  return position;
+  return 0;
 }
+#else
+graph::Position capture() {
+  for (Object frame = Object::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
+    auto* at = reinterpret_cast<PyFrameObject*>(frame.get());
+    const Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
+    const graph::Position position =
+        intern(reinterpret_cast<PyCodeObject*>(code.get()), PyFrame_GetLasti(at));
+    if (position) return position;
+    frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+  }
+  return 0;
+}
+#endif
 
 struct Place {
   std::string file;

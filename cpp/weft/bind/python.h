@@ -110,6 +110,8 @@ extern PyObject* size_type;
 
 // --- op functions ---
 void define_op_functions(PyObject* module);
+// tp_descr_get of what is a method when a class has it.
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject* type);
 
 // --- creation and reading ---
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype);
@@ -125,10 +127,13 @@ PyObject* get_item(PyObject* self, PyObject* index);
 void set_item(PyObject* self, PyObject* index, PyObject* value);
 
 // --- the rest, each in its file ---
+void define_stacks(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
-PyObject* grad_function(const Value& value);        // new reference; None for leaves
+graph::RandomKey default_stream();                  // where the default generator stands
+void set_default_stream(const graph::RandomKey& stream);
+PyObject* grad_function(const Value& value);  // new reference; None for leaves
 // For garbage collection: Python objects in the graph that only this tensor owns.
 int visit_graph(const TensorData* tensor, visitproc visit, void* arg);
 void clear_graph(const TensorData* tensor);

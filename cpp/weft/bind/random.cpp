@@ -53,6 +53,11 @@ graph::RandomKey draw_random(PyObject* given) {
   return {generator->seed, generator->counter++};
 }
 
+graph::RandomKey default_stream() { return {default_generator->seed, default_generator->counter}; }
+void set_default_stream(const graph::RandomKey& stream) {
+  *default_generator = {stream.seed, stream.counter};
+}
+
 void define_random(nb::module_& module) {
   const nb::object type =
       nb::class_<Generator>(module, "Generator",

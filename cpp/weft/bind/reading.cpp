@@ -284,6 +284,12 @@ Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
     kernels::copy(array, copy);
     return Value(std::move(copy));
   }
+  if (PyLong_CheckExact(data) && !dtype) {  // an index or a label, in programs for one example
+    Array array = Array::allocate({}, DType::i64);
+    *array.as<int64_t>() = PyLong_AsLongLong(data);
+    if (PyErr_Occurred()) throw PythonError{};
+    return Value(std::move(array));
+  }
   return Reader().read(data, dtype);
 }
 

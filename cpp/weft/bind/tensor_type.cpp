@@ -174,20 +174,10 @@ PyObject* invert_slot(PyObject* self) {
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) {
-  switch (how) {
-    case Py_LT:
-      return binary(ops::op_lt, a, b);
-    case Py_LE:
-      return binary(ops::op_le, a, b);
-    case Py_EQ:
-      return binary(ops::op_eq, a, b);
-    case Py_NE:
-      return binary(ops::op_ne, a, b);
-    case Py_GT:
-      return binary(ops::op_gt, a, b);
-    default:
-      return binary(ops::op_ge, a, b);
-  }
+  constexpr const Op* in_order[] = {&ops::op_lt, &ops::op_le, &ops::op_eq,
+                                    &ops::op_ne, &ops::op_gt, &ops::op_ge};
+  static_assert(Py_LT == 0 && Py_GE == 5);
+  return binary(*in_order[how], a, b);
 }
 
 // A number has no graph: a message may have to say later where it was read.
@@ -392,41 +382,34 @@ PyGetSetDef properties[] = {
     {"T", get_transposed, nullptr, "A view with the dimensions in reverse order.", nullptr},
     {"mT", get_matrix_transposed, nullptr, "A view with the last two dimensions swapped.", nullptr},
     {"itemsize", get_item_size, nullptr, "Bytes of one element.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes that users added.",
-     nullptr},
     {"_inference", get_is_inference, nullptr, "Whether it was made in inference mode.", nullptr},
     {},
 };
 
 // --- methods that are not ops ---
 
-PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+// All of a tensor's sizes or strides, or that of one dimension.
+PyObject* one_or_all(const char* name, const Dims& all, PyObject* const* args, Py_ssize_t count,
+                     PyObject* (*to_python)(std::span<const int64_t>)) {
   return guarded([&]() -> PyObject* {
-    const Array& array = tensor_of(self).array();
-    if (count == 0) return size_object(array.sizes);
+    if (count == 0) return to_python(all);
     const int64_t dim = PyLong_AsLongLong(args[0]);
     if (dim == -1 && PyErr_Occurred()) throw PythonError{};
-    if (array.rank() == 0)
-      base::fail(ErrorKind::index, "size: a 0-d tensor has no dimension ", dim);
-    return PyLong_FromLongLong(array.sizes[tensor::wrap_dim("size", dim, array.rank())]);
+    if (all.empty()) base::fail(ErrorKind::index, name, ": a 0-d tensor has no dimension ", dim);
+    return PyLong_FromLongLong(all[tensor::wrap_dim(name, dim, all.size())]);
   });
 }
+PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return one_or_all("size", tensor_of(self).array().sizes, args, count, size_object);
+}
 PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return guarded([&]() -> PyObject* {
-    const Array& array = tensor_of(self).array();
-    if (count == 0) {
-      Object result = Object::check(PyTuple_New(array.rank()));
-      for (int64_t i = 0; i < array.rank(); ++i) {
-        PyTuple_SET_ITEM(result.get(), i, PyLong_FromLongLong(array.strides[i]));
-      }
-      return result.release();
-    }
-    const int64_t dim = PyLong_AsLongLong(args[0]);
-    if (dim == -1 && PyErr_Occurred()) throw PythonError{};
-    if (array.rank() == 0)
-      base::fail(ErrorKind::index, "stride: a 0-d tensor has no dimension ", dim);
-    return PyLong_FromLongLong(array.strides[tensor::wrap_dim("stride", dim, array.rank())]);
-  });
+  return one_or_all("stride", tensor_of(self).array().strides, args, count,
+                    [](std::span<const int64_t> strides) {
+                      PyObject* result = PyTuple_New(strides.size());
+                      for (size_t i = 0; result && i < strides.size(); ++i)
+                        PyTuple_SET_ITEM(result, i, PyLong_FromLongLong(strides[i]));
+                      return result;
+                    });
 }
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
 PyObject* method_numel(PyObject* self, PyObject*) {
@@ -586,7 +569,6 @@ PyObject* wrap_all(Values values, PyObject* parent, bool as_list) {
 
 void define_tensor_type(PyObject* module) {
   PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("An array of numbers that remembers how it was computed.")},
       slot(Py_tp_dealloc, dealloc),
       slot(Py_tp_traverse, traverse),
       slot(Py_tp_clear, clear),

@@ -1,14 +1,17 @@
 #include "weft/exec/lazy.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
 #include "weft/graph/record.h"
+#include "weft/graph/strand.h"
 #include "weft/graph/tensor.h"
 #include "weft/schedule/key.h"
 
@@ -30,14 +33,13 @@ double now() {
 }
 
 // Gives a pending value what was computed for it.
-void bind(ValueData* target, const tensor::Array& array, const ValueData& result, int32_t row) {
-  if (!target || !target->pending) return;
-  target->array = array;
-  target->producer = result.producer;
-  target->output = result.output;
-  target->row = row;
-  target->requires_grad = result.requires_grad;
-  target->pending.reset();
+void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
+  target.array = array;
+  target.producer = result.producer;
+  target.output = result.output;
+  target.row = row;
+  target.requires_grad = result.requires_grad;
+  target.pending.reset();
 }
 
 // What was asked for may be kept for long: it does not keep the memory of a whole batch.
@@ -55,8 +57,8 @@ class Runner {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
       twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
       if (work_.twins[i]->op->is_view()) continue;
-      for (ValueData* output : work_.twins[i]->outputs) {
-        if (output) alike_.emplace_back(base::Ref<ValueData>(output));
+      for (const graph::Held& output : work_.twins[i]->outputs) {
+        if (output.value) alike_.emplace_back(base::Ref<ValueData>(output.value));
       }
     }
   }
@@ -105,6 +107,9 @@ class Runner {
     }
     ran.seconds = now() - ran.seconds;
     plan_.batches.push_back(std::move(ran));
+    for (Pending* pending : rows) {
+      for_all_alike(*pending, [](Pending& alike) { alike.ran = true; });
+    }
   }
 
  private:
@@ -114,25 +119,72 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      if (pending.op->pointwise() && pending.attributes.size() == 0) {
-        outputs.push_back(graph::record_pointwise(*pending.op, pending.inputs));
-      } else {
-        outputs = graph::record(*pending.op, pending.inputs, pending.attributes);
-      }
+      outputs = pending.op_count() > 1 ? run_strand(pending)
+                                       : run_op(*pending.op, pending.inputs, pending.attributes);
     } catch (const base::Error& error) {
-      std::string where = base::text(" (recorded at ", graph::position_text(pending.position));
+      std::string where = base::text(" (recorded at ", graph::position_text(modes.position));
       if (pending.example >= 0) where += base::text(", example ", pending.example);
       base::fail(error.kind(), error.message(), where, ")");
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      bind_all(pending, i, outputs[i].array(), *outputs[i].get(), outputs[i]->row);
+    for_all_alike(pending, [&](Pending& alike) {
+      for (const graph::Held& held : alike.outputs) {
+        if (!held.value) continue;
+        const ValueData& result = *outputs[held.number].get();
+        bind(*held.value, result.array, result, result.row);
+      }
+    });
+    allow_passes(pending, outputs);
+  }
+
+  static Values run_op(const Op& op, std::span<const Value> inputs,
+                       const graph::Attributes& attributes) {
+    if (op.pointwise() && attributes.size() == 0) return {graph::record_pointwise(op, inputs)};
+    return graph::record(op, inputs, attributes);
+  }
+
+  // Its ops one by one; what nobody holds is empty.
+  Values run_strand(Pending& pending) {
+    const graph::Program& program = static_cast<const graph::ProgramOp&>(*pending.op).program;
+    const std::vector<bool> wanted = wanted_of(std::array{&pending});
+    const std::vector<bool> needed = program.needed_slots(wanted);
+    std::vector<Value> slots(program.slot_count);
+    std::copy(pending.inputs.begin(), pending.inputs.end(), slots.begin());
+    const std::vector<const graph::Step*> steps = graph::steps_of(*pending.step);
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const graph::Instruction& instruction = program.instructions[k];
+      if (!instruction.is_needed(needed)) {
+        graph::count_dropped(1);
+        continue;
+      }
+      Values inputs;
+      for (int slot : instruction.inputs) inputs.push_back(slot < 0 ? Value() : slots[slot]);
+      modes.position = steps[k]->position;
+      Values results = run_op(*instruction.op, inputs, instruction.attributes);
+      std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
     }
-    finish(pending);
+    Values outputs;
+    for (size_t i = 0; i < wanted.size(); ++i)
+      outputs.push_back(wanted[i] ? slots[program.outputs[i]] : Value());
+    return outputs;
+  }
+
+  // Which outputs somebody holds, of any row or of what computes the same.
+  std::vector<bool> wanted_of(std::span<Pending* const> rows) {
+    const graph::Program& program = static_cast<const graph::ProgramOp&>(*rows[0]->op).program;
+    std::vector<bool> wanted(program.outputs.size());
+    for (Pending* row : rows) {
+      for_all_alike(*row, [&](const Pending& alike) {
+        for (const graph::Held& held : alike.outputs) {
+          if (held.value) wanted[held.number] = true;
+        }
+      });
+    }
+    return wanted;
   }
 
   // False: these rows cannot run as one.
   bool run_together(std::span<Pending* const> rows, RanBatch& ran) {
-    RowBatch batch(rows);
+    RowBatch batch(rows, rows[0]->op->is_program() ? wanted_of(rows) : std::vector<bool>());
     if (!batch.can_run(ran.note)) return false;
     Values outputs;
     try {
@@ -147,40 +199,49 @@ class Runner {
       ran.note = "its batch rule does not cover this case";
       return false;
     }
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const tensor::Array& array = outputs[i].array();
-      tensor::Array part = row_of(array, 0);
-      for (size_t r = 0; r < rows.size(); ++r) {
-        part.offset = array.offset + static_cast<int64_t>(r) * array.strides[0];
-        bind_all(*rows[r], i, part, *outputs[i].get(), static_cast<int32_t>(r));
-      }
+    std::vector<tensor::Array> parts;
+    for (const Value& output : outputs)
+      parts.push_back(output ? row_of(output.array(), 0) : tensor::Array());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for_all_alike(*rows[r], [&](Pending& alike) {
+        for (const graph::Held& held : alike.outputs) {
+          if (!held.value) continue;
+          const ValueData& result = *outputs[held.number].get();
+          tensor::Array& part = parts[held.number];
+          part.offset = result.array.offset + static_cast<int64_t>(r) * result.array.strides[0];
+          bind(*held.value, part, result, static_cast<int32_t>(r));
+        }
+      });
+      allow_passes(*rows[r], outputs);
     }
-    for (Pending* pending : rows) finish(*pending);
     return true;
   }
 
   // Each of several equal ops has a graph of its own, as far as backward is concerned.
-  void allow_passes(graph::Node* node, size_t count) {
-    if (!node || node->sequence <= since_ || node->is_leaf()) return;
-    node->extra_passes += static_cast<uint32_t>(count);
-    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count);
-  }
-
-  void bind_all(Pending& pending, size_t output, const tensor::Array& array,
-                const ValueData& result, int32_t row) {
-    bind(pending.outputs[output], array, result, row);
+  void allow_passes(const Pending& pending, const Values& outputs) {
     if (twins_.empty()) return;
-    if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) bind(twin->outputs[output], array, result, row);
-      if (output == 0) allow_passes(result.producer.get(), found->second.size());
+    const auto found = twins_.find(&pending);
+    if (found == twins_.end()) return;
+    std::unordered_set<const graph::Node*> visited;
+    for (const Value& output : outputs) {
+      if (output) allow_passes(output->producer.get(), found->second.size(), visited);
     }
   }
+  void allow_passes(graph::Node* node, size_t count,
+                    std::unordered_set<const graph::Node*>& visited) {
+    if (!node || node->sequence <= since_ || node->is_leaf() || !visited.insert(node).second)
+      return;
+    node->extra_passes += static_cast<uint32_t>(count);
+    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count, visited);
+  }
 
-  void finish(Pending& pending) {
-    pending.ran = true;
+  // It, and those that compute the same.
+  template <class Visit>
+  void for_all_alike(Pending& pending, const Visit& visit) {
+    visit(pending);
     if (twins_.empty()) return;
     if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) twin->ran = true;
+      for (const auto& twin : found->second) visit(*twin);
     }
   }
 
@@ -196,7 +257,7 @@ class Runner {
   RanPlan& plan_;
   base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;  // nodes of the running batch are younger
-  std::unordered_map<Pending*, std::vector<base::Ref<Pending>>> twins_;
+  std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
   std::vector<Value> alike_;  // results of twins
 };
 
@@ -212,12 +273,16 @@ void run_pending(std::span<const Value> values) {
   const double begin = now();
   modes = graph::Modes{};
   modes.position = plan.position ? plan.position : 1;
+  graph::close_strand();
+  graph::count_plan();
   schedule::Work work = schedule::collect(graph::tape(), values);
   if (work.first.empty()) return;
   Runner runner(work, plan);
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
   plan.seconds_planning = now() - begin;
-  plan.nodes = static_cast<int64_t>(work.first.size() + work.twins.size());
+  for (const auto* all : {&work.first, &work.twins}) {
+    for (const Pending* pending : *all) plan.nodes += pending->op_count();
+  }
   std::vector<std::string> notes;  // before anything runs: then the first of them may be gone
   for (const schedule::Batch& batch : batches) notes.push_back(runner.note_on(batch));
   plan.batches.reserve(batches.size());

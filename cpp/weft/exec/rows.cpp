@@ -7,6 +7,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/program.h"
 #include "weft/graph/record.h"
+#include "weft/graph/strand.h"
 #include "weft/kernels/map.h"
 
 namespace weft::exec {
@@ -27,7 +28,11 @@ namespace {
 // Whether two computed values are one and the same.
 bool is_same(const Value& a, const Value& b) {
   if (a == b) return true;
-  if (!a || !b || a->is_number || b->is_number) return false;
+  if (!a || !b || a->is_number != b->is_number || a.dtype() != b.dtype()) return false;
+  if (a->is_number) {
+    return std::memcmp(a.array().data(), b.array().data(),
+                       static_cast<size_t>(tensor::item_size(a.dtype()))) == 0;
+  }
   return a.array().storage == b.array().storage && a.array().offset == b.array().offset &&
          a.array().strides == b.array().strides && a->producer == b->producer &&
          a->output == b->output && a->row == b->row;
@@ -160,6 +165,15 @@ Values run_pointwise(const graph::Batched& batch) {
   return {graph::record_pointwise(batch.op, inputs)};
 }
 
+// A value that all rows share, once for each.
+Value spread(const Value& value, Dims sizes, int64_t rows) {
+  static const graph::Op& expand = *graph::find_op("expand");
+  sizes.insert(0, rows);
+  Value result = graph::record(expand, {value}, {sizes})[0];
+  result->has_rows = true;
+  return result;
+}
+
 // One instruction of a Program whose inputs have their rows already.
 class SlotBatch : public graph::Batched {
  public:
@@ -171,17 +185,12 @@ class SlotBatch : public graph::Batched {
  protected:
   Value stack(size_t i, int64_t rank) const override {
     static const graph::Op& view = *graph::find_op("view");
-    static const graph::Op& expand = *graph::find_op("expand");
     const Value& value = given_[i];
     Dims sizes = one_[i].sizes();
     while (static_cast<int64_t>(sizes.size()) < rank) sizes.insert(0, 1);
+    if (!value->has_rows) return spread(value, sizes, rows());
     sizes.insert(0, rows());
-    if (value->has_rows) {
-      return value.sizes() == sizes ? value : graph::record(view, {value}, {sizes})[0];
-    }
-    Value spread = graph::record(expand, {value}, {sizes})[0];
-    spread->has_rows = true;
-    return spread;
+    return value.sizes() == sizes ? value : graph::record(view, {value}, {sizes})[0];
   }
   Value shared(size_t i) const override { return given_[i]; }
 
@@ -201,31 +210,64 @@ Values run_instruction(const graph::Instruction& instruction, const Values& one,
   return instruction.op->batch.function ? instruction.op->batch.function(batch) : Values();
 }
 
+// For each slot the instruction that reads it last; none for what is wanted in the end.
+std::vector<int> last_uses(const graph::Program& program, const std::vector<bool>& wanted) {
+  std::vector<int> last(program.slot_count, -1);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    for (int slot : program.instructions[k].inputs) {
+      if (slot >= 0) last[slot] = static_cast<int>(k);
+    }
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) last[program.outputs[i]] = -1;
+  }
+  return last;
+}
+
 }  // namespace
 
 Values run_program_rows(const graph::Batched& batch) {
   const auto& op = static_cast<const graph::ProgramOp&>(batch.op);
   const graph::Program& program = op.program;
-  std::vector<Value> slots;
-  slots.reserve(program.slot_count);
-  for (size_t i = 0; i < batch.input_count(); ++i)
-    slots.push_back(batch.is_stacked(i) ? batch.with_rows(i) : batch.in(i));
-  slots.insert(slots.end(), program.constants.begin(), program.constants.end());
-  for (const graph::Instruction& instruction : program.instructions) {
+  std::vector<bool> wanted(program.outputs.size());
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = batch.wants(i);
+  const std::vector<bool> needed = program.needed_slots(wanted);
+  const std::vector<int> last_use = last_uses(program, wanted);
+  std::vector<Value> slots(program.slot_count);
+  for (size_t i = 0; i < batch.input_count(); ++i) {
+    if (needed[i]) slots[i] = batch.is_stacked(i) ? batch.with_rows(i) : batch.in(i);
+  }
+  std::copy(program.constants.begin(), program.constants.end(),
+            slots.begin() + program.input_count);
+  for (size_t k = 0; k < program.instructions.size(); ++k) {
+    const graph::Instruction& instruction = program.instructions[k];
+    if (!instruction.is_needed(needed)) {
+      batch.skip();
+      continue;
+    }
     Values one, given;
     for (int slot : instruction.inputs) {
       one.push_back(slot < 0 ? Value() : op.metas[slot]);
       given.push_back(slot < 0 ? Value() : slots[slot]);
     }
-    graph::modes.position = instruction.position;
-    const Values results = run_instruction(instruction, one, given, batch.rows());
+    for (int slot : instruction.inputs) {
+      if (slot >= 0 && last_use[slot] == static_cast<int>(k)) slots[slot] = Value();
+    }
+    batch.at(instruction, k);
+    Values results = run_instruction(instruction, one, given, batch.rows());
     if (results.empty()) return {};
-    slots.insert(slots.end(), results.begin(), results.end());
+    std::move(results.begin(), results.end(), slots.begin() + instruction.first_output);
   }
   Values outputs;
-  for (int slot : program.outputs) {
-    if (!slots[slot]->has_rows) return {};
-    outputs.push_back(slots[slot]);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    Value& slot = slots[program.outputs[i]];
+    if (!wanted[i]) {
+      outputs.emplace_back();
+    } else if (slot->has_rows) {
+      outputs.push_back(slot);
+    } else {
+      outputs.push_back(spread(slot, slot.sizes(), batch.rows()));
+    }
   }
   return outputs;
 }
@@ -237,10 +279,13 @@ Array row_of(const Array& array, int64_t row) {
   return array.view(sizes, strides, array.offset + row * array.strides[0]);
 }
 
-RowBatch::RowBatch(std::span<Pending* const> rows)
+RowBatch::RowBatch(std::span<Pending* const> rows, std::vector<bool> wanted)
     : Batched(*rows[0]->op, rows[0]->attributes, rows[0]->inputs, static_cast<int64_t>(rows.size()),
               stacked_inputs(rows)),
-      pending_(rows) {}
+      pending_(rows),
+      wanted_(std::move(wanted)),
+      one_line_(std::all_of(rows.begin(), rows.end(),
+                            [&](const Pending* row) { return row->step == rows[0]->step; })) {}
 
 bool RowBatch::can_run(std::string& note) const {
   if (op.pointwise() || op.batch.function) return true;
@@ -250,25 +295,49 @@ bool RowBatch::can_run(std::string& note) const {
 
 Values RowBatch::run() {
   graph::ModesGuard guard;
-  auto table = std::make_shared<graph::RowTable>();
-  table->positions.reserve(pending_.size());
-  table->examples.reserve(pending_.size());
-  for (const Pending* row : pending_) {
-    table->positions.push_back(row->position);
-    table->examples.push_back(row->example);
-  }
-  const std::shared_ptr<const graph::RowTable> rows = std::move(table);
-  modes.rows = &rows;
+  table_ = make_table([](const Pending& row) { return row.position; });
+  modes.rows = &table_;
   modes.grad = pending_[0]->grad;
   modes.position = pending_[0]->position;
   Values outputs = op.batch.function ? op.batch.function(*this) : run_pointwise(*this);
+  if (outputs.empty() && pending_[0]->op_count() > 1) forbid_instruction();
   for (const Value& output : outputs) {
+    if (!output) continue;
     if (output.rank() == 0 || output.size(0) != static_cast<int64_t>(pending_.size())) {
       base::bug("the batch rule of ", op.name, " gives shape ", output.sizes(), " for ",
                 pending_.size(), " rows");
     }
   }
   return outputs;
+}
+
+std::shared_ptr<const graph::RowTable> RowBatch::make_table(
+    const std::function<graph::Position(const Pending&)>& position) const {
+  auto table = std::make_shared<graph::RowTable>();
+  table->examples.reserve(pending_.size());
+  const graph::Position first = position(*pending_[0]);
+  bool alike = true;
+  for (const Pending* row : pending_) {
+    table->examples.push_back(row->example);
+    alike = alike && position(*row) == first;
+  }
+  if (alike) return table;
+  for (const Pending* row : pending_) table->positions.push_back(position(*row));
+  return table;
+}
+
+void RowBatch::at(const graph::Instruction& instruction, size_t number) const {
+  if (pending_[0]->op_count() == 1) return Batched::at(instruction, number);
+  instruction_ = number;
+  modes.position = graph::step_at(*pending_[0]->step, number).position;
+  if (one_line_) return;
+  table_ = make_table(
+      [number](const Pending& row) { return graph::step_at(*row.step, number).position; });
+}
+
+// No strand will have the instruction that could not run for all rows.
+void RowBatch::forbid_instruction() const {
+  for (const Pending* row : pending_) graph::step_at(*row->step, instruction_).alone = true;
 }
 
 Value RowBatch::stack(size_t i, int64_t rank) const {
@@ -296,7 +365,10 @@ Value RowBatch::stack(size_t i, int64_t rank) const {
 Value RowBatch::stack_numbers(size_t i, int64_t rank) const {
   Dims sizes(static_cast<size_t>(rank) + 1, 1);
   sizes[0] = rows();
-  Array array = Array::allocate(sizes, pending_[0]->compute);
+  const bool is_part = pending_[0]->op_count() > 1;
+  const tensor::DType dtype =
+      is_part ? static_cast<const graph::ProgramOp&>(op).metas[i].dtype() : pending_[0]->compute;
+  Array array = Array::allocate(sizes, dtype);
   Array part = row_of(array, 0);
   for (int64_t r = 0; r < rows(); ++r) {
     part.offset = r;

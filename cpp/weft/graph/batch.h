@@ -12,6 +12,8 @@
 
 namespace weft::graph {
 
+struct Instruction;
+
 class Batched : public Arguments {
  public:
   Batched(const Op& op, const Attributes& attributes, std::span<const Value> one, int64_t rows,
@@ -46,6 +48,11 @@ class Batched : public Arguments {
     return result;
   }
   virtual const Attributes& row_attributes(int64_t row) const = 0;
+
+  // Of a Program: whether anybody wants an output, and that an instruction runs now.
+  virtual bool wants(size_t) const { return true; }
+  virtual void at(const Instruction& instruction, size_t number) const;
+  virtual void skip() const {}  // an instruction that nobody needs
 
  protected:
   virtual Value stack(size_t i, int64_t rank) const = 0;

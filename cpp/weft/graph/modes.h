@@ -11,6 +11,7 @@
 
 namespace weft::graph {
 
+class Batched;
 class Call;
 struct Program;
 class ProgramBuilder;
@@ -74,6 +75,7 @@ struct Host {
   void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*,
                                                             int64_t) = nullptr;
   const Executor* eager = nullptr;
+  Values (*batch_program)(const Batched& batch) = nullptr;  // a Program over rows
   // Computes pending values, or parks the fiber that asks until somebody has.
   void (*demand)(std::span<const Value> values) = nullptr;
 };

@@ -77,14 +77,14 @@ struct KeptValues {
 // Of a node that ran for several rows at once, dimension 0 of its stacked inputs and of its
 // outputs: whose rows they are. Backward runs the rows that a gradient reached.
 struct RowTable {
-  std::vector<Position> positions;  // of each row's application
+  std::vector<Position> positions;  // of each row's application; none: that of the node
   std::vector<int32_t> examples;    // of a map; -1 outside
 };
 struct Rows {
   std::shared_ptr<const RowTable> table;
   uint32_t stacked = 0;        // bit i: input i has rows; the others are shared by all
   std::vector<bool> released;  // rows that a backward has been through
-  size_t count() const { return table->positions.size(); }
+  size_t count() const { return table->examples.size(); }
 };
 
 // Of a node that only collects rows for the next one: row i is row `rows[i]` of edge `sources[i]`
@@ -141,6 +141,10 @@ class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
   bool is_leaf() const { return extras && extras->leaf; }
   void release_saved(Position at);
   std::string name() const;  // "MulBackward0"
+  Position position_of(size_t row) const {
+    const auto& positions = extras->rows->table->positions;
+    return positions.empty() ? position : positions[row];
+  }
   const Meta& input_meta(size_t i) const { return inputs.empty() ? outputs[0] : inputs[i]; }
 
   static int64_t live();  // number of nodes alive

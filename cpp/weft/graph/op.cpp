@@ -114,16 +114,7 @@ Array Call::contiguous(size_t i, DType dtype) const {
   return copy;
 }
 
-std::string Call::heading() const {
-  std::string result = op.name + "(";
-  bool comma = false;
-  for (const Parameter& parameter : op.sig.parameters) {
-    if (!parameter.is_tensor()) continue;
-    result += (comma ? ", " : "") + parameter.name;
-    comma = true;
-  }
-  return result + ")";
-}
+const std::string& Call::heading() const { return op.sig.heading; }
 
 int64_t Call::dim(std::string_view name, int64_t rank) const {
   return tensor::wrap_dim(heading(), integer(name), rank);

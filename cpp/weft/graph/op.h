@@ -67,7 +67,7 @@ class Call : public Arguments {
     if (!holds) [[unlikely]]
       fail(kind, parts...);
   }
-  std::string heading() const;  // "matmul(input, other)"
+  const std::string& heading() const;
   int64_t dim(std::string_view name,
               int64_t rank) const;  // an integer argument as a dimension, wrapped
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 
 namespace weft::graph {
@@ -16,20 +17,30 @@ bool draining = false;
 
 }  // namespace
 
-Pending::Pending(const Op& op, Attributes attributes, Values inputs)
+Pending::Pending(const Op& op, Attributes attributes, std::span<const Value> inputs,
+                 Position position)
     : op(&op),
       attributes(std::move(attributes)),
-      inputs(std::move(inputs)),
-      position(current_position()),
+      inputs(inputs.begin(), inputs.end()),
+      position(position),
       example(modes.example),
       grad(modes.grad) {
-  add_to_tape(*this);
+  add_op_to_tape();
 }
 
 Pending::~Pending() {
+  leave_strand(*this);
+  if (!ran) dropped_count += op_count();
   take_from_tape(*this);
-  if (!ran) ++dropped_count;
 }
+
+void Pending::add_output(const Value& value, uint32_t number) {
+  value->pending = base::Ref<Pending>(this);
+  value->output = static_cast<uint32_t>(outputs.size());
+  outputs.emplace_back(value.get(), number);
+}
+
+uint32_t Pending::op_count() const { return step ? step->length : 1; }
 
 void Pending::destroy(Pending* pending) noexcept {
   if (draining) {
@@ -46,8 +57,9 @@ void Pending::destroy(Pending* pending) noexcept {
   draining = false;
 }
 
-int64_t Pending::live() { return tape().alive; }
+int64_t Pending::live() { return tape().ops; }
 int64_t Pending::dropped() { return dropped_count; }
+void count_dropped(int64_t ops) { dropped_count += ops; }
 
 namespace {
 
@@ -55,11 +67,12 @@ int64_t limit = int64_t{1} << 30;
 
 // Everything that somebody still holds.
 void run_all() {
+  close_strand(false);
   Values held;
   for (const Tape::Entry& entry : tape().entries) {
     if (!entry.pending || entry.pending->ran) continue;
-    for (ValueData* output : entry.pending->outputs) {
-      if (output) held.push_back(Value(base::Ref<ValueData>(output)));
+    for (const Held& output : entry.pending->outputs) {
+      if (output.value) held.push_back(Value(base::Ref<ValueData>(output.value)));
     }
   }
   ModesGuard guard;
@@ -72,17 +85,17 @@ void run_all() {
 void set_pending_limit(int64_t bytes) { limit = bytes; }
 int64_t pending_limit() { return limit; }
 
-void count_bytes(Pending& pending) {
-  for (const ValueData* output : pending.outputs)
-    pending.bytes += output->array.count() * tensor::item_size(output->array.dtype);
-  add_bytes(pending.bytes);
+void count_bytes(Pending& pending, int64_t bytes) {
+  pending.bytes += bytes;
+  add_bytes(bytes);
   if (tape().bytes > limit) [[unlikely]]
     run_all();
 }
 
 void run_readers(const tensor::Storage& storage) {
   // A view that has run reads the same memory for those that read it.
-  while (tape().alive > 0) {
+  close_strand();
+  while (tape().ops > 0) {
     Values readers;
     for (const Tape::Entry& entry : tape().entries) {
       const Pending* at = entry.pending;
@@ -90,8 +103,9 @@ void run_readers(const tensor::Storage& storage) {
       const bool reads = std::any_of(at->inputs.begin(), at->inputs.end(), [&](const Value& input) {
         return input && input.array().storage.get() == &storage;
       });
-      for (ValueData* output : at->outputs) {
-        if (reads && output) readers.push_back(Value(base::Ref<ValueData>(output)));
+      for (const Held& output : at->outputs) {
+        if (reads && output.value)
+          readers.push_back(Value(base::Ref<ValueData>(output.value)));
       }
     }
     if (readers.empty()) return;
@@ -101,6 +115,6 @@ void run_readers(const tensor::Storage& storage) {
   }
 }
 
-bool lazy_was_used() { return tape_generation() > 0 || tape().alive > 0; }
+bool lazy_was_used() { return tape_generation() > 0 || tape().ops > 0; }
 
 }  // namespace weft::graph

@@ -10,26 +10,42 @@
 
 namespace weft::graph {
 
+struct Step;
+
+// A value that somebody holds and that waits for a result.
+struct Held {
+  ValueData* value;  // null where nobody does any more
+  uint32_t number;   // of the result
+};
+
 struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
-  Pending(const Op& op, Attributes attributes, Values inputs);
+  Pending(const Op& op, Attributes attributes, std::span<const Value> inputs, Position position);
   ~Pending();
   static void destroy(Pending* pending) noexcept;
 
   const Op* op;
   Attributes attributes;
-  Values inputs;
-  base::SmallVector<ValueData*, 1> outputs;  // null where nobody holds it any more
+  base::SmallVector<Value, 6> inputs;
+  base::SmallVector<Held, 2> outputs;  // of a strand that is open: kept with it
   Position position;
   int32_t example;
-  uint32_t number = 0;  // its place on the tape
-  int64_t bytes = 0;    // of its outputs, once they are there
+  uint32_t number = not_yet;  // its place on the tape
+  int64_t bytes = 0;          // of its outputs, once they are there
+  Step* step = nullptr;       // of a strand (graph/strand.h): its last op
   DType compute = DType::f32;
   bool grad;
   bool ran = false;
+  bool open = false;  // a strand that may still grow
+  uint32_t op_count() const;
+  // Gives a value its place among the outputs, as the result of that number.
+  void add_output(const Value& value, uint32_t number);
+
+  static constexpr uint32_t not_yet = UINT32_MAX;
 
   static int64_t live();
   static int64_t dropped();  // how many were never run, since the process began
 };
+void count_dropped(int64_t ops);
 
 // Computes those that are pending; raises for those that never will be, while a cell's body is
 // looked at.
@@ -49,9 +65,9 @@ inline const Value& demand(const Value& value) {
 // Whether anything has ever been pending: programs without it are spared some care.
 bool lazy_was_used();
 
-// Notes the bytes that a new one will need. Above the limit all that is pending runs at once, so
+// Notes the bytes that a new op will need. Above the limit all that is pending runs at once, so
 // that what is recorded stays within memory.
-void count_bytes(Pending& pending);
+void count_bytes(Pending& pending, int64_t bytes);
 void set_pending_limit(int64_t bytes);
 int64_t pending_limit();
 

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "weft/graph/batch.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
 #include "weft/graph/record.h"
@@ -91,6 +92,31 @@ Program ProgramBuilder::finish(std::span<const Value> outputs) {
   return std::move(program_);
 }
 
+std::vector<bool> Program::needed_slots(const std::vector<bool>& wanted) const {
+  std::vector<bool> needed(slot_count);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (wanted[i] && outputs[i] >= 0) needed[outputs[i]] = true;
+  }
+  for (size_t i = instructions.size(); i-- > 0;) {
+    if (!instructions[i].is_needed(needed)) continue;
+    for (int slot : instructions[i].inputs) {
+      if (slot >= 0) needed[slot] = true;
+    }
+  }
+  return needed;
+}
+
+bool Instruction::is_needed(const std::vector<bool>& slots) const {
+  for (int i = 0; i < output_count; ++i) {
+    if (slots[first_output + i]) return true;
+  }
+  return false;
+}
+
+void Batched::at(const Instruction& instruction, size_t) const {
+  modes.position = instruction.position;
+}
+
 Values Program::apply(std::span<const Value> inputs) const {
   std::vector<Value> slots(inputs.begin(), inputs.end());
   slots.insert(slots.end(), constants.begin(), constants.end());
@@ -131,6 +157,7 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
       metas(inputs.begin(), inputs.end()) {
   name = std::move(cell_name);
   batch.weights = weights;
+  if (metas.size() == static_cast<size_t>(program.slot_count)) return;
   ModesGuard guard;
   modes = Modes{.grad = false, .executor = &meta_executor(), .position = 1};
   metas.insert(metas.end(), program.constants.begin(), program.constants.end());

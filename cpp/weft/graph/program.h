@@ -21,6 +21,7 @@ struct Instruction {
   int output_count;
   DType compute;  // element-wise ops: in which dtype
   Position position;
+  bool is_needed(const std::vector<bool>& slots) const;
 };
 
 struct Program {
@@ -32,13 +33,15 @@ struct Program {
   mutable std::shared_ptr<const void> compiled;  // the executor's form of it, made on first use
 
   std::string to_string() const;
+  // The slots that are read on the way to these of its outputs, and those outputs.
+  std::vector<bool> needed_slots(const std::vector<bool>& wanted) const;
   // Applies it through record, op by op: results have a history if gradients are on.
   Values apply(std::span<const Value> inputs) const;
 };
 
 // A Program that is recorded as one op: a cell's body for inputs of certain shapes and dtypes.
 struct ProgramOp : Op {
-  // `inputs` are metas; `weights` of them are the parameters that it reads.
+  // `inputs` are metas, or those of all slots; `weights` of them are the parameters that it reads.
   ProgramOp(std::string cell_name, Program given, std::span<const Value> inputs, uint32_t weights,
             BatchRule rule);
   Program program;

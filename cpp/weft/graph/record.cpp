@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/graph/marks.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
+#include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
 #include "weft/tensor/promotion.h"
@@ -103,8 +105,6 @@ void infer_elementwise(Call& call, Result result, int masks) {
   call.add_output(common_sizes(call), out);
 }
 
-namespace {
-
 void infer(Call& call) {
   if (call.op.shape.function) {
     call.op.shape.function(call);
@@ -112,6 +112,8 @@ void infer(Call& call) {
     infer_elementwise(call, call.op.shape.result, call.op.shape.masks);
   }
 }
+
+namespace {
 
 // Errors of parts name the composite too: that is what the user called.
 Values run_composite(const Call& call) {
@@ -125,10 +127,7 @@ Values run_composite(const Call& call) {
 
 const Executor& executor() { return modes.executor ? *modes.executor : *host.eager; }
 
-struct Need {
-  uint32_t needs = 0;
-  uint32_t defined = 0;
-};
+}  // namespace
 
 Need need_of(std::span<const Value> inputs) {
   Need need;
@@ -139,6 +138,8 @@ Need need_of(std::span<const Value> inputs) {
   }
   return need;
 }
+
+namespace {
 
 // Why results have no gradient, for messages much later.
 void mark_cut(std::span<const Value> inputs, std::span<const Value> outputs, bool had_gradients,
@@ -248,6 +249,8 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
   }
 }
 
+}  // namespace
+
 bool needs_gradient(const Call& call, Need need, std::span<const Value> outputs) {
   return modes.grad && need.needs && call.op.differentiable() && !outputs.empty() &&
          tensor::is_floating(outputs[0].dtype());
@@ -278,6 +281,8 @@ void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
     }
   }
 }
+
+namespace {
 
 void finish(const Call& call, std::span<Value> outputs, bool in_place) {
   if (modes.tracer) modes.tracer->note(call, outputs, current_position());
@@ -318,22 +323,24 @@ Values record_pending(const Call& call) {
     if (input && input.array().storage && input.array().storage->is_exposed())
       input = snapshot(input);
   }
-  base::Ref<Pending> pending(new Pending(call.op, call.attributes, std::move(inputs)));
+  base::Ref<Pending> pending(new Pending(call.op, call.attributes, inputs, current_position()));
   pending->compute = call.compute;
   Values outputs;
   for (const Array& array : call.outputs) {
     Value& output =
         outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
-    output->pending = pending;
-    output->output = static_cast<uint32_t>(pending->outputs.size());
-    pending->outputs.push_back(output.get());
+    pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
   }
   const Need need = need_of(call.inputs);
   const bool grad = needs_gradient(call, need, outputs);
-  for (const Value& output : outputs)
+  int64_t bytes = 0;
+  for (const Value& output : outputs) {
     output->requires_grad = grad && tensor::is_floating(output.dtype());
+    if (!call.op.is_view()) bytes += output.count() * tensor::item_size(output.dtype());
+  }
   mark_outputs(call, std::span(outputs.data(), outputs.size()), need);
-  if (!call.op.is_view()) count_bytes(*pending);
+  begin_strand(*pending);
+  count_bytes(*pending, bytes);
   return outputs;
 }
 
@@ -419,18 +426,18 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
       return {};
     }
   }
-  base::Ref<Pending> pending(new Pending(op, {}, Values(inputs.begin(), inputs.end())));
+  base::Ref<Pending> pending(new Pending(op, {}, inputs, current_position()));
   pending->compute = shape.dtype;
   Value output(base::Ref<ValueData>(new ValueData(nullptr, shape)));
-  pending->outputs.push_back(output.get());
-  output->pending = pending;
+  pending->add_output(output, 0);
   if (modes.grad && needs && op.differentiable()) {
     output->requires_grad = true;
   } else {
     mark_cut(inputs, std::span(&output, 1), needs,
              modes.grad ? Cut::not_differentiable : Cut::no_grad);
   }
-  count_bytes(*pending);
+  begin_strand(*pending);
+  count_bytes(*pending, output.count() * tensor::item_size(output.dtype()));
   return output;
 }
 
@@ -438,6 +445,9 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
 
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
   if (modes.lazy) [[unlikely]] {
+    if (can_wait(op)) {
+      if (Value next = record_in_strand(op, inputs)) return next;
+    }
     if (Value small = record_small_pending(op, inputs)) return small;
     return std::move(record(op, inputs)[0]);
   }
@@ -451,6 +461,9 @@ Values record(const Op& op, std::span<const Value> inputs, Attributes attributes
   const bool waits = can_wait(op);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
+  if (waits) {
+    if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
+  }
   infer(call);
   if (waits) return record_pending(call);
   if (!op.is_view()) executor().run(call);

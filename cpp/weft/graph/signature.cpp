@@ -83,6 +83,7 @@ Signature Signature::parse(std::string_view text) {
   }
   const size_t close = text.rfind(')', arrow);
   result.name = trim(text.substr(0, open));
+  result.heading = result.name + "(";
   bool keyword_only = false;
   for (std::string_view item : split_list(text.substr(open + 1, close - open - 1))) {
     if (item == "*") {
@@ -104,9 +105,13 @@ Signature Signature::parse(std::string_view text) {
     if (equals != std::string_view::npos) {
       parameter.fallback = parse_default(trim(item.substr(equals + 1)), parameter.type);
     }
+    if (parameter.is_tensor()) {
+      result.heading += (result.tensor_count ? ", " : "") + parameter.name;
+    }
     parameter.index = parameter.is_tensor() ? result.tensor_count++ : result.attribute_count++;
     result.parameters.push_back(std::move(parameter));
   }
+  result.heading += ")";
   std::string_view returns = trim(text.substr(arrow + 2));
   if (returns == "Tensor[]") {
     result.returns_list = true;

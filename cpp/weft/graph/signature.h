@@ -47,6 +47,7 @@ struct Parameter {
 struct Signature {
   std::string text;
   std::string name;
+  std::string heading;  // with the tensors: "matmul(input, other)"
   std::vector<Parameter> parameters;
   std::vector<std::string> outputs;  // their names ("out" when there is one), or {"outputs..."}
   bool returns_list = false;

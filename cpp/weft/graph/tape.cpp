@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "weft/graph/node.h"
+#include "weft/graph/strand.h"
 
 namespace weft::graph {
 namespace {
@@ -106,24 +107,19 @@ int32_t first_of(const Value& value) {
 }
 
 bool is_shared(const Value& value) {
-  return is_parameter(value) || (value->pending && the_tape.entries[first_of(value)].shared);
+  if (is_parameter(value)) return true;
+  return value->pending && value->pending->number != Pending::not_yet &&
+         the_tape.entries[first_of(value)].shared;
 }
 
 // Equal for inputs that are one and the same.
 size_t identity(const Value& value) {
   if (!value) return 0;
   if (value->pending) {
-    return (static_cast<size_t>(generation) << 40) + static_cast<size_t>(first_of(value)) * 16 +
-           value->output + 1;
+    return (static_cast<size_t>(generation) << 40) + static_cast<size_t>(first_of(value)) * 128 +
+           value->pending->outputs[value->output].number + 1;
   }
   return reinterpret_cast<size_t>(value.get());
-}
-
-// A matrix of one row is an example's, not a weight, whatever it was made from.
-size_t weight_identity(const Pending& pending, size_t i) {
-  const Value& input = pending.inputs[i];
-  if (!is_weight(*pending.op, i) || (input.rank() == 2 && input.size(0) == 1)) return 0;
-  return is_shared(input) ? identity(input) : 0;
 }
 
 // Number of the attribute in which rows may differ, or none.
@@ -155,7 +151,7 @@ bool is_of_type(const Pending& pending, const Type& type) {
     if (!value) continue;
     if (value.dtype() != input.dtype || value->requires_grad != input.requires_grad ||
         value->is_number != input.is_number || value.sizes() != input.sizes ||
-        weight_identity(pending, i) != input.identity) {
+        weight_identity(*pending.op, i, value) != input.identity) {
       return false;
     }
   }
@@ -184,6 +180,7 @@ size_t hash_of(const Attributes& attributes, size_t without) {
 }
 
 int32_t type_of(const Pending& pending) {
+  if (pending.op_count() > 1) return pending.step->whole->type;
   int32_t& guess = recent[pending.position % std::size(recent)];
   if (guess < type_count() && is_of_type(pending, known_types[guess])) return guess;
   Type type{pending.op, pending.attributes, pending.grad, {}};
@@ -195,8 +192,8 @@ int32_t type_of(const Pending& pending) {
       type.inputs.push_back({{}, 0, DType::f32, false, false, false});
       continue;
     }
-    type.inputs.push_back({value.sizes(), weight_identity(pending, i), value.dtype(), true,
-                           value->requires_grad, value->is_number});
+    type.inputs.push_back({value.sizes(), weight_identity(*pending.op, i, value), value.dtype(),
+                           true, value->requires_grad, value->is_number});
     hash = mix(hash, static_cast<size_t>(value.dtype()) + type.inputs.back().identity);
     for (int64_t size : value.sizes()) hash = mix(hash, static_cast<size_t>(size));
   }
@@ -228,11 +225,8 @@ bool computes_the_same(const Pending& a, const Pending& b) {
 int32_t first_like(const Pending& pending) {
   const auto number = static_cast<int32_t>(pending.number);
   if (pending.op->random) return number;
-  size_t hash = mix(reinterpret_cast<size_t>(pending.op) + pending.grad,
-                    hash_of(pending.attributes, SIZE_MAX));
-  for (const Value& input : pending.inputs) hash = mix(hash, identity(input));
   return same_numbers.find_or_add(
-      hash, number,
+      hash_of(*pending.op, pending.attributes, pending.inputs, pending.grad), number,
       [&](int32_t other) {
         const Pending* earlier = the_tape.entries[other].pending;
         return earlier && computes_the_same(*earlier, pending);
@@ -252,6 +246,7 @@ void start_anew() {
   if (known_types.size() > most_types) {
     known_types.clear();
     type_numbers.clear();
+    forget_steps();
   }
 }
 
@@ -263,28 +258,53 @@ const Tape& tape() { return the_tape; }
 uint32_t tape_generation() { return generation; }
 int32_t type_count() { return static_cast<int32_t>(known_types.size()); }
 
-void add_to_tape(Pending& pending) {
+// A matrix of one row is an example's, not a weight, whatever it was made from.
+size_t weight_identity(const Op& op, size_t i, const Value& input) {
+  if (!is_weight(op, i) || (input.rank() == 2 && input.size(0) == 1)) return 0;
+  return is_shared(input) ? identity(input) : 0;
+}
+
+size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+               bool grad) {
+  size_t hash = mix(reinterpret_cast<size_t>(&op) + grad, hash_of(attributes, SIZE_MAX));
+  for (const Value& input : inputs) hash = mix(hash, identity(input));
+  return hash;
+}
+
+bool all_shared(std::span<const Value> inputs) {
+  return !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Value& input) {
+    return !input || input->is_number || is_shared(input);
+  });
+}
+
+int32_t new_type(const Op& op) {
+  known_types.push_back({&op, {}, false, {}});
+  return type_count() - 1;
+}
+
+void add_op_to_tape() { ++the_tape.ops; }
+
+void add_to_tape(Pending& pending, bool shared) {
   pending.number = static_cast<uint32_t>(the_tape.size());
   const auto number = static_cast<int32_t>(pending.number);
-  bool shared = !pending.inputs.empty();
   for (const Value& input : pending.inputs) {
     if (input && input->pending)
       the_tape.needs.push_back(static_cast<int32_t>(input->pending->number));
-    shared = shared && (!input || input->is_number || is_shared(input));
   }
   const int32_t first = first_like(pending);
   const int32_t type = first == number ? type_of(pending) : the_tape.entries[first].type;
   const auto needs_end = static_cast<uint32_t>(the_tape.needs.size());
   the_tape.entries.push_back({&pending, type, first, needs_end, shared});
-  ++the_tape.alive;
 }
 
 void take_from_tape(const Pending& pending) {
-  the_tape.entries[pending.number].pending = nullptr;
+  if (pending.number != Pending::not_yet) the_tape.entries[pending.number].pending = nullptr;
   the_tape.bytes -= pending.bytes;
-  if (--the_tape.alive == 0) start_anew();
+  the_tape.ops -= pending.op_count();
+  if (the_tape.ops == 0) start_anew();
 }
 
+void count_plan() { ++the_tape.plans; }
 void add_bytes(int64_t bytes) { the_tape.bytes += bytes; }
 
 std::string difference(const Pending& a, const Pending& b) {

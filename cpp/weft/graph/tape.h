@@ -20,8 +20,9 @@ struct Tape {
   };
   std::vector<Entry> entries;  // in order of creation
   std::vector<int32_t> needs;  // the entries whose results each one reads
-  int64_t alive = 0;
-  int64_t bytes = 0;  // that the results of all that is alive will take
+  int64_t ops = 0;             // that are pending, some of them in strands
+  uint32_t plans = 0;          // that ran for what was on it
+  int64_t bytes = 0;           // that the results of all that is alive will take
 
   size_t size() const { return entries.size(); }
   std::span<const int32_t> needs_of(int32_t i) const {
@@ -39,10 +40,22 @@ int32_t type_count();
 // Where the copy of memory that others may change is kept while something is pending.
 Value& snapshot_of(const tensor::Storage& storage);
 
-// For Pending alone.
-void add_to_tape(Pending& pending);
+// For pending.cpp and strand.cpp.
+void add_op_to_tape();  // an op is pending, its place comes later
+void add_to_tape(Pending& pending, bool shared);
 void take_from_tape(const Pending& pending);
 void add_bytes(int64_t bytes);
+void count_plan();
+
+// Whether what is computed from these is computed from parameters alone, and so for all rows.
+bool all_shared(std::span<const Value> inputs);
+// Of an input that rows must share to run together, a parameter: which one. 0: it is no such.
+size_t weight_identity(const Op& op, size_t i, const Value& input);
+// Equal for those that compute the same, and for hardly any others.
+size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+               bool grad);
+// Of applications of this op, which are all alike.
+int32_t new_type(const Op& op);
 
 // Why two applications of one op are of different types, as a sentence; for people.
 std::string difference(const Pending& a, const Pending& b);

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "weft/graph/node.h"
-#include "weft/graph/pending.h"
+#include "weft/graph/strand.h"
 
 namespace weft::graph {
 namespace {
@@ -38,7 +38,7 @@ ValueData::ValueData(Array given) : array(std::move(given)) {}
 ValueData::ValueData(base::Ref<tensor::Storage> storage, const Array& other)
     : array{std::move(storage), other.sizes, other.strides, 0, other.dtype} {}
 ValueData::~ValueData() {
-  if (pending) pending->outputs[output] = nullptr;
+  if (pending) held_by(*pending, output).value = nullptr;
   // A long chain of views goes one by one, not each inside the next.
   std::unique_ptr<ViewOf> next = std::move(view);
   while (next && next->parent.get()->use_count() == 1) next = std::move(next->parent->view);

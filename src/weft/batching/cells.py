@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from types import MethodType
+from typing import Any, TypeVar
 
 from weft import _core
 
@@ -55,32 +55,18 @@ def cell(target: Target) -> Target:
     """
     kind: Any = target
     if not isinstance(target, type):
-        kind = _core.Cell(kind, getattr(target, "__name__", "cell"), [])
+        kind = _core.Cell(kind, getattr(target, "__name__", "cell"))
     else:
         _make_cell_class(kind)
     return kind
 
 
 def _make_cell_class(kind: Any) -> None:
-    body, call = kind.forward, kind.__call__
+    body = kind.forward
 
-    @wraps(body)
-    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = self.__dict__.get("_cell")
-        if made is None:
-            made = _core.Cell(body.__get__(self), type(self).__name__, [], Watch(self))
-            self.__dict__["_cell"] = made
-            # A class made from this one may have another forward, which calls this one.
-            own_class = cast("Any", type(self))
-            self.__dict__["_calls_cell"] = own_class.forward is forward
-        return made(*args, **kwargs)
+    def make(module: Any) -> _core.Cell:
+        made = _core.Cell(MethodType(body, module), type(module).__name__, Watch(module))
+        module.__dict__["_weft_cell"] = made
+        return made
 
-    @wraps(call)
-    def call_cell(self: Any, *args: Any, **kwargs: Any) -> Any:
-        state = self.__dict__
-        if self._hooks is None and state.get("_calls_cell") and state["_cell"] is not None:
-            return state["_cell"](*args, **kwargs)
-        return call(self, *args, **kwargs)
-
-    kind.forward = forward
-    kind.__call__ = call_cell
+    kind.forward = _core.CellForward(body, body.__name__, make)

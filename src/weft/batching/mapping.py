@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -20,6 +20,7 @@ class Hub:
     """Runs fibers until each has finished or needs a value, then computes all those values."""
 
     def __init__(self) -> None:
+        _core.keep_stacks()
         self.greenlet = getcurrent()
         self.ready: deque[greenlet] = deque()
         self.parked: list[greenlet] = []
@@ -36,17 +37,13 @@ class Hub:
         if self.closed:
             raise GreenletExit
         self.parked.append(getcurrent())
-        stream = _core.default_generator.get_state()
         self.greenlet.switch()
-        _core.default_generator.set_state(stream)
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
-        while self.ready:
+        # While all are parked, others can take the next examples.
+        while self.ready or any(source.start_fiber() for source in self.sources):
             self.ready.popleft().switch()
-            # While all are parked, others can take the next examples.
-            while not self.ready and any(source.start_fiber() for source in self.sources):
-                self.ready.popleft().switch()
         if self.parked:
             # After an error each computes its own when it goes on: the one that is to blame fails.
             with suppress(Exception):
@@ -87,6 +84,8 @@ class Running(threading.local):
 
 _running = Running()
 _NO_MORE = object()
+_get_state = _core.default_generator.get_state
+_set_state = _core.default_generator.set_state
 
 
 class Streams:
@@ -96,7 +95,7 @@ class Streams:
     """
 
     def __init__(self) -> None:
-        seed, counter = _core.default_generator.get_state()
+        seed, counter = _get_state()
         self.key = (seed, counter)
         self.outside = (seed, counter + 1)
 
@@ -106,15 +105,15 @@ class Streams:
 
     def take(self, examples: Iterator[Any]) -> Any:
         """Return the next example, or `_NO_MORE`."""
-        self.restore()
+        _set_state(self.outside)
         try:
             return next(examples, _NO_MORE)
         finally:
-            self.outside = _core.default_generator.get_state()
+            self.outside = _get_state()
 
     def restore(self) -> None:
         """Go on with the stream from outside."""
-        _core.default_generator.set_state(self.outside)
+        _set_state(self.outside)
 
 
 class Fibers:
@@ -279,6 +278,10 @@ def _compute(results: list[Any], return_exceptions: bool) -> None:
 
 
 def _tensors(tree: Any) -> list[_core.Tensor]:
+    if isinstance(tree, list) and {type(item) for item in cast("list[Any]", tree)} == {
+        _core.Tensor
+    }:
+        return cast("list[Any]", tree)  # mostly a loss for each example
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, _core.Tensor)]
 
 

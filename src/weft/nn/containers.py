@@ -24,7 +24,7 @@ class _Numbered(Module):
     """Children that are named 0, 1, 2 ..."""
 
     def _items(self) -> list[Module]:
-        return [self.__dict__[name] for name in self._module_names]
+        return list(map(self.__dict__.__getitem__, self._module_names))
 
     def _replace(self, items: Iterable[Any]) -> None:
         new = list(items)
@@ -115,12 +115,7 @@ class Sequential(_Numbered):
         """Pass `input` through all modules."""
         state = self.__dict__
         for name in self._module_names:
-            module = state[name]
-            # What a plain call comes to, without the way there.
-            if module._hooks is None and type(module).__call__ is Module.__call__:
-                input = module.forward(input)
-            else:
-                input = module(input)
+            input = state[name](input)
         return input
 
     def __getitem__(self, position: Any) -> Any:

@@ -7,6 +7,7 @@ only their names, one table a kind. `_parameters`, `_buffers` and `_modules` are
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple, Self, cast
@@ -67,7 +68,16 @@ class _Registered(MutableMapping[str, Any]):
         return repr(dict(self))
 
 
-class Module:
+class _ForwardSignature:
+    """What `inspect.signature` finds of a module; of the class, it looks at `__init__`."""
+
+    def __get__(self, module: Module | None, kind: type[Module]) -> inspect.Signature:
+        if module is None:
+            raise AttributeError("__signature__")
+        return inspect.signature(module.forward)
+
+
+class Module(_core.Forward):
     """Base class of models and their parts.
 
     A subclass makes its parts in `__init__` (after `super().__init__()`) and defines `forward`.
@@ -84,23 +94,37 @@ class Module:
 
     training: bool
     _hooks: Hooks | None = None
+    __signature__ = _ForwardSignature()
     # Overwritten by subclasses; a Callable, so that any signature is a valid override.
     forward: Callable[..., Any]
 
     def __init__(self) -> None:
-        state = self.__dict__
-        state["training"] = True
-        state["_parameter_names"] = {}
-        state["_buffer_names"] = {}
-        state["_transient_names"] = set()
-        state["_module_names"] = {}
+        self._take_attributes(
+            {
+                **self.__dict__,
+                "training": True,
+                "_parameter_names": {},
+                "_buffer_names": {},
+                "_transient_names": set(),
+                "_module_names": {},
+            }
+        )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run `forward`, with the hooks around it if there are any."""
-        if self._hooks is None:
-            # Passing on an empty dict costs as much as a small layer.
-            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
-        return call_with_hooks(self, self._hooks, args, kwargs)
+    def __setstate__(self, state: Any) -> None:
+        """Take over the attributes of a module that was copied or pickled."""
+        has_slots = isinstance(state, tuple)
+        attributes, slots = cast("list[dict[str, Any]]", state if has_slots else (state, {}))
+        self._take_attributes(dict(attributes))
+        for name, value in slots.items():
+            object.__setattr__(self, name, value)
+
+    def _take_attributes(self, attributes: dict[str, Any]) -> None:
+        # CPython reads attributes three times as fast from a dictionary of the instance's own as
+        # from one whose keys it shares with other instances, which `__dict__` is at first.
+        object.__setattr__(self, "__dict__", attributes)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        return call_with_hooks(self, cast("Hooks", self._hooks), args, kwargs or {})
 
     # ---- attributes ----------------------------------------------------------------------------
 

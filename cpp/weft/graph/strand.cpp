@@ -1,0 +1,455 @@
+#include "weft/graph/strand.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "weft/graph/marks.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/tape.h"
+
+namespace weft::graph {
+namespace {
+
+constexpr uint32_t most_ops = 64, most_results = 120;
+constexpr uint32_t least_round = 16;  // of a loop: shorter ones are joined
+constexpr size_t most_inputs = 8;
+constexpr size_t most_steps = 1 << 14;
+constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
+
+int64_t threshold = 100;
+// After so many times a strand goes on as it did: sooner, once its beginning is well known.
+uint32_t tries() { return static_cast<uint32_t>(std::min<int64_t>(threshold, 3)); }
+
+Pending* open = nullptr;  // one at a time
+std::vector<Held> open_outputs;
+size_t step_count = 0;
+std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
+std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
+
+size_t place_of(const Op& op, Position position) {
+  return (reinterpret_cast<size_t>(&op) >> 4) * 0x9e3779b97f4a7c15u + position;
+}
+
+// How often an op was recorded at a line, up to the threshold. Others may be counted with it.
+int64_t heat_of(const Op& op, Position position) {
+  static uint16_t heats[4096];
+  uint16_t& heat = heats[place_of(op, position) * 0x9e3779b97f4a7c15u >> 52];
+  return heat < most_heat ? ++heat : heat;
+}
+
+// Whether the same op on the same inputs began a strand before, as far as is remembered, and is
+// pending: then it is better off alone, where those that compute the same run once.
+bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
+  static std::vector<size_t> begun(1 << 13);
+  const size_t hash =
+      hash_of(op, attributes, inputs, modes.grad) + tape().plans * 0x9e3779b97f4a7c15u;
+  return std::exchange(begun[hash % begun.size()], hash) == hash;
+}
+
+bool is_exposed(const Value& value) {
+  return value.array().storage && value.array().storage->is_exposed();
+}
+
+// What runs once for all rows is no part of a strand, nor what rows do each in their own way.
+bool can_join(const Op& op, std::span<const Value> inputs) {
+  if (op.random || op.is_program() || !op.batch.free.empty() || modes.inference ||
+      inputs.size() > most_inputs || !(op.pointwise() || op.batch.function)) {
+    return false;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& input = inputs[i];
+    if (!input) continue;
+    if (is_exposed(input) || (input->pending && weight_identity(op, i, input))) return false;
+    if (input->is_number && op.shape.function) return false;  // which may look at the number
+  }
+  return true;
+}
+
+Step::Input describe(const Op& op, size_t i, const Value& value, const Pending* strand) {
+  using Kind = Step::Input::Kind;
+  if (!value) return {Kind::missing};
+  if (strand && value->pending.get() == strand)
+    return {.kind = Kind::result, .number = value->output};
+  if (strand) {
+    const auto found = std::find(strand->inputs.begin(), strand->inputs.end(), value);
+    if (found != strand->inputs.end())
+      return {.kind = Kind::again, .number = uint32_t(found - strand->inputs.begin())};
+  }
+  Step::Input input{.kind = Kind::given,
+                    .requires_grad = value->requires_grad,
+                    .is_number = value->is_number,
+                    .dtype = value.dtype(),
+                    .weight = weight_identity(op, i, value)};
+  input.sizes = value.sizes();
+  input.strides = value.array().strides;
+  return input;
+}
+
+bool fits(const Step::Input& input, const Op& op, size_t i, const Value& value,
+          const Pending* strand) {
+  using Kind = Step::Input::Kind;
+  if (!value) return input.kind == Kind::missing;
+  switch (input.kind) {
+    case Kind::missing:
+      return false;
+    case Kind::result:
+      return value->pending.get() == strand && value->output == input.number;
+    case Kind::again:
+      return strand->inputs[input.number] == value;
+    case Kind::given:
+      return !(strand && value->pending.get() == strand) && value.dtype() == input.dtype &&
+             value->requires_grad == input.requires_grad && value->is_number == input.is_number &&
+             value.sizes() == input.sizes && value.array().strides == input.strides &&
+             weight_identity(op, i, value) == input.weight && !is_exposed(value);
+  }
+  return false;
+}
+
+bool fits(const Step& step, const Op& op, std::span<const Value> inputs,
+          const Attributes& attributes, Position position, const Pending* strand) {
+  if (step.op != &op || step.position != position || step.inputs.size() != inputs.size() ||
+      step.grad != modes.grad || !(step.attributes == attributes)) {
+    return false;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!fits(step.inputs[i], op, i, inputs[i], strand)) return false;
+  }
+  return true;
+}
+
+// A step that applies the op to these inputs, which are metas of the call's outputs already.
+std::unique_ptr<Step> make_step(const Call& call, Position position, const Pending* strand) {
+  auto step = std::make_unique<Step>();
+  step->op = &call.op;
+  step->attributes = call.attributes;
+  step->position = position;
+  step->grad = modes.grad;
+  step->compute = call.compute;
+  step->given_before = strand ? static_cast<uint32_t>(strand->inputs.size()) : 0;
+  uint32_t given = step->given_before;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    Step::Input& input = step->inputs.emplace_back(describe(call.op, i, call.inputs[i], strand));
+    // The first step's inputs are the strand's, one for one.
+    if (input.kind == Step::Input::Kind::given || !strand) input.number = given++;
+  }
+  for (const Array& array : call.outputs) {
+    step->outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
+    if (!call.op.is_view()) step->bytes += array.count() * tensor::item_size(array.dtype);
+  }
+  const bool grad = needs_gradient(call, need_of(call.inputs), step->outputs);
+  for (Value& output : step->outputs)
+    output->requires_grad = grad && tensor::is_floating(output.dtype());
+  if (strand) {
+    step->before = strand->step;
+    step->length = strand->step->length + 1;
+    step->results_before = strand->step->result_count();
+  }
+  ++step_count;
+  return step;
+}
+
+// Whether this is what the strand began with, once more: a loop.
+bool is_again(const Step& step) {
+  const Step* first = &step;
+  while (first->before) first = first->before;
+  if (first->op != step.op || first->position != step.position ||
+      !(first->attributes == step.attributes)) {
+    return false;
+  }
+  for (size_t i = 0; i < step.inputs.size() && i < first->inputs.size(); ++i) {
+    if (first->inputs[i].weight != step.inputs[i].weight &&
+        step.inputs[i].kind != Step::Input::Kind::again) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The step that comes next for this op, if strands have always gone on with it.
+Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                Position position) {
+  Step& at = *open->step;
+  if (at.ended || at.alone || at.grad != modes.grad || open->example != modes.example ||
+      at.next.size() > 1) {
+    return nullptr;
+  }
+  if (at.next.size() == 1) {
+    Step& next = *at.next[0];
+    if (fits(next, op, inputs, attributes, position, open)) {
+      if (next.alone) return nullptr;
+      return ++next.seen > tries() ? &next : nullptr;
+    }
+  }
+  if (!can_join(op, inputs) || at.length >= most_ops || step_count >= most_steps) {
+    at.ended = true;
+    return nullptr;
+  }
+  Call call(op, attributes, inputs);
+  infer(call);
+  std::unique_ptr<Step> step = make_step(call, position, open);
+  if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results) {
+    at.ended = true;
+    return nullptr;
+  }
+  at.next.push_back(std::move(step));
+  return at.next.size() == 1 && ++at.next[0]->seen > tries() ? at.next[0].get() : nullptr;
+}
+
+Value make_output(const Step& step, size_t i) {
+  Value output(base::Ref<ValueData>(new ValueData(nullptr, step.outputs[i].array())));
+  output->pending = base::Ref<Pending>(open);
+  output->output = step.results_before + static_cast<uint32_t>(i);
+  output->requires_grad = step.outputs[i]->requires_grad;
+  open_outputs.push_back({output.get(), output->output});
+  return output;
+}
+
+void open_strand(Pending& pending, Step& step) {
+  pending.step = &step;
+  pending.open = true;
+  open_outputs.assign(pending.outputs.begin(), pending.outputs.end());
+  pending.outputs.clear();
+  open = &pending;
+}
+
+bool reads_open(std::span<const Value> inputs) {
+  for (const Value& input : inputs) {
+    if (input && input->pending.get() == open) return true;
+  }
+  return false;
+}
+
+// An op that reads the strand that is open would be part of it, if it could: that is no end.
+void close_before(std::span<const Value> inputs) {
+  if (open) close_strand(!reads_open(inputs));
+}
+
+Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                 Position position) {
+  const auto found = first_steps.find(place_of(op, position));
+  if (found == first_steps.end()) return nullptr;
+  for (const auto& first : found->second) {
+    if (fits(*first, op, inputs, attributes, position, nullptr)) return first.get();
+  }
+  return nullptr;
+}
+
+// Makes the op part of a strand: the step that it is, or none. The strand is kept by `kept` until
+// there are results that keep it.
+Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                   base::Ref<Pending>& kept) {
+  if (threshold >= most_heat) return nullptr;
+  const Position position = current_position();
+  if (open && reads_open(inputs)) {
+    Step* next = next_step(op, inputs, attributes, position);
+    if (next) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (next->inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
+      }
+      open->step = next;
+      add_op_to_tape();
+      return next;
+    }
+  }
+  Step* first = first_step(op, inputs, attributes, position);
+  if (!first || first->alone || modes.inference || all_shared(inputs)) return nullptr;
+  close_before(inputs);
+  if (was_begun(op, attributes, inputs)) return nullptr;
+  kept = base::Ref<Pending>(new Pending(op, attributes, inputs, position));
+  kept->compute = first->compute;
+  open_strand(*kept, *first);
+  return first;
+}
+
+bool computes_alike(const Step& a, const Step& b) {
+  const Step *x = &a, *y = &b;
+  for (; x && y; x = x->before, y = y->before) {
+    if (x == y) return true;
+    if (x->op != y->op || x->grad != y->grad || !(x->attributes == y->attributes) ||
+        x->inputs != y->inputs) {
+      return false;
+    }
+  }
+  return x == y;
+}
+
+size_t hash_of_ops(const Step& last) {
+  size_t hash = last.length;
+  for (const Step* step = &last; step; step = step->before)
+    hash = (hash ^ reinterpret_cast<size_t>(step->op)) * 0x9e3779b97f4a7c15u;
+  return hash;
+}
+
+StrandOp& whole_of(Step& step) {
+  if (step.whole) return *step.whole;
+  auto& alike = wholes[hash_of_ops(step)];
+  for (const auto& op : alike) {
+    if (computes_alike(*op->step, step)) return *(step.whole = op.get());
+  }
+  alike.push_back(std::make_unique<StrandOp>(step, -1));
+  alike.back()->type = new_type(*alike.back());
+  return *(step.whole = alike.back().get());
+}
+
+Program program_of(const Step& last) {
+  using Kind = Step::Input::Kind;
+  const std::vector<const Step*> steps = steps_of(last);
+  Program program;
+  program.input_count = static_cast<int>(last.given_before);
+  for (const Step::Input& input : last.inputs)
+    program.input_count += input.kind == Kind::given || !last.before;
+  for (const Step* step : steps) {
+    Instruction instruction{step->op,
+                            step->attributes,
+                            {},
+                            program.input_count + static_cast<int>(step->results_before),
+                            static_cast<int>(step->outputs.size()),
+                            step->compute,
+                            step->position};
+    for (const Step::Input& input : step->inputs) {
+      const int number = static_cast<int>(input.number);
+      instruction.inputs.push_back(input.kind == Kind::missing  ? -1
+                                   : input.kind == Kind::result ? program.input_count + number
+                                                                : number);
+    }
+    program.instructions.push_back(std::move(instruction));
+  }
+  for (uint32_t i = 0; i < last.result_count(); ++i)
+    program.outputs.push_back(program.input_count + static_cast<int>(i));
+  program.slot_count = program.input_count + static_cast<int>(last.result_count());
+  return program;
+}
+
+// Metas of all slots. Numbers have the dtype that they are computed in.
+std::vector<Value> metas_of(const Step& last) {
+  std::vector<Value> metas;
+  for (const Step* step : steps_of(last)) {
+    for (const Step::Input& input : step->inputs) {
+      if (input.kind != Step::Input::Kind::given && step->before) continue;
+      Value& meta = metas.emplace_back();
+      if (input.kind == Step::Input::Kind::missing) continue;
+      meta = Value(Array(nullptr, input.sizes, input.strides, 0,
+                         input.is_number ? step->compute : input.dtype));
+      meta->is_number = input.is_number;
+    }
+  }
+  for (const Step* step : steps_of(last))
+    metas.insert(metas.end(), step->outputs.begin(), step->outputs.end());
+  return metas;
+}
+
+uint32_t weights_of(const Step& last) {
+  uint32_t weights = 0;
+  for (const Step* step : steps_of(last)) {
+    for (const Step::Input& input : step->inputs) {
+      if (input.weight && input.kind == Step::Input::Kind::given) weights |= bit_of(input.number);
+    }
+  }
+  return weights;
+}
+
+std::string name_of(const Step& last) {
+  const Step* first = steps_of(last)[0];
+  return base::text(first->op->name, "..", last.op->name, " (", last.length, " ops)");
+}
+
+}  // namespace
+
+StrandOp::StrandOp(const Step& last, int32_t type)
+    : ProgramOp(name_of(last), program_of(last), metas_of(last), weights_of(last),
+                host.batch_program),
+      step(&last),
+      type(type) {}
+
+std::vector<const Step*> steps_of(const Step& last) {
+  std::vector<const Step*> steps(last.length);
+  const Step* step = &last;
+  for (size_t i = steps.size(); i-- > 0; step = step->before) steps[i] = step;
+  return steps;
+}
+
+Step& step_at(Step& last, size_t number) {
+  Step* step = &last;
+  while (step->length > number + 1) step = step->before;
+  return *step;
+}
+
+void leave_strand(const Pending& pending) {
+  if (open == &pending) open = nullptr;
+}
+
+Held& held_by(Pending& pending, uint32_t place) {
+  return pending.open ? open_outputs[place] : pending.outputs[place];
+}
+
+Value record_in_strand(const Op& op, std::span<const Value> inputs) {
+  base::Ref<Pending> kept;
+  const Step* step = enter_strand(op, inputs, {}, kept);
+  if (!step) return {};
+  Value output = make_output(*step, 0);
+  if (!output->requires_grad)
+    mark_outputs(Call(op, {}, inputs), std::span(&output, 1), need_of(inputs));
+  count_bytes(*open, step->bytes);
+  return output;
+}
+
+Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
+  base::Ref<Pending> kept;
+  const Step* step = enter_strand(op, inputs, attributes, kept);
+  if (!step) return {};
+  Values outputs;
+  for (size_t i = 0; i < step->outputs.size(); ++i) outputs.push_back(make_output(*step, i));
+  if (op.is_view() || outputs.empty() || !outputs[0]->requires_grad) {
+    mark_outputs(Call(op, attributes, inputs), std::span(outputs.data(), outputs.size()),
+                 need_of(inputs));
+  }
+  count_bytes(*open, step->bytes);
+  return outputs;
+}
+
+void begin_strand(Pending& pending) {
+  const Op& op = *pending.op;
+  const bool shared = all_shared(pending.inputs);
+  const bool hot =
+      !shared && can_join(op, pending.inputs) && heat_of(op, pending.position) > threshold;
+  if (hot || reads_open(pending.inputs)) close_before(pending.inputs);
+  if (!hot || step_count >= most_steps ||
+      first_step(op, pending.inputs, pending.attributes, pending.position) ||
+      was_begun(op, pending.attributes, pending.inputs)) {
+    return add_to_tape(pending, shared);
+  }
+  Call call(op, pending.attributes, pending.inputs);
+  for (const Held& output : pending.outputs) call.outputs.push_back(output.value->array);
+  call.compute = pending.compute;
+  auto& firsts = first_steps[place_of(op, pending.position)];
+  open_strand(pending, *firsts.emplace_back(make_step(call, pending.position, nullptr)));
+}
+
+void close_strand(bool ended) {
+  if (!open) return;
+  Pending& pending = *std::exchange(open, nullptr);
+  pending.open = false;
+  for (const Held& output : open_outputs) {
+    if (!output.value) continue;
+    output.value->output = static_cast<uint32_t>(pending.outputs.size());
+    pending.outputs.push_back(output);
+  }
+  Step& last = *pending.step;
+  if (ended) last.ended = true;
+  if (last.length > 1) {
+    pending.op = &whole_of(last);
+    pending.attributes = {};
+  }
+  add_to_tape(pending, false);
+}
+
+void set_strand_threshold(int64_t times) { threshold = times; }
+int64_t strand_threshold() { return threshold; }
+
+void forget_steps() {
+  wholes.clear();
+  first_steps.clear();
+  step_count = 0;
+}
+
+}  // namespace weft::graph
