@@ -186,7 +186,7 @@ def families() -> dict[str, list[dict[str, Any]]]:
     table = {op["name"]: op for op in _core.describe_ops()}
     found: dict[str, list[dict[str, Any]]] = {}
     for path in sorted((ROOT / "cpp" / "weft" / "ops").glob("*.cpp")):
-        names = re.findall(r"^OP\((\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        names = re.findall(r"^OP\((\w+),", path.read_text(encoding="utf-8"), re.MULTILINE)
         rows = [table.pop(name) for name in sorted(names) if name in table]
         if rows:
             found[path.stem] = rows

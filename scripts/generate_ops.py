@@ -19,6 +19,13 @@ LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 SKIPPED = re.compile(rf"//[^\n]*|/\*.*?\*/|{LITERAL}|'(?:[^'\\\n]|\\.)+'", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?![\w.])")
 MAX_FORMULA_PARAMETERS = 4
+# Which fields may not be left out, of which kinds of ops.
+KERNELS = ("kernel", "view", "by_value")
+NEEDED = (
+    ("shape", KERNELS, ""),
+    ("gradient", (*KERNELS, "FORMULA"), ', or no_gradient("the reason")'),
+    ("batch", KERNELS, ', or no_batch("the reason")'),
+)
 # Words that may not be names in C++; an op or parameter of that name gets a trailing underscore.
 RESERVED = frozenset(
     "and or xor not union int float double bool char long short auto default delete new register"
@@ -195,12 +202,12 @@ def split_commas(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def parse_signature(text: str) -> tuple[str, list[Parameter], bool]:
-    """Return an op's name, its parameters, and whether it returns exactly one tensor."""
-    match = re.fullmatch(r"(\w+)\((.*)\)\s*->\s*(.+)", text, re.DOTALL)
+def parse_signature(text: str) -> tuple[list[Parameter], bool]:
+    """Return an op's parameters, and whether it returns exactly one tensor."""
+    match = re.fullmatch(r"\((.*)\)\s*->\s*(.+)", text, re.DOTALL)
     if not match:
         raise DeclarationError(f"cannot read the signature '{text}'")
-    name, inside, result = match.groups()
+    inside, result = match.groups()
     parameters = []
     for part in split_commas(inside):
         if part in ("*", "/"):
@@ -214,7 +221,7 @@ def parse_signature(text: str) -> tuple[str, list[Parameter], bool]:
         if kind not in TENSORS and kind not in ATTRIBUTES:
             raise DeclarationError(f"parameter '{parameter}' has the unknown type '{kind}'")
         parameters.append(Parameter(parameter, kind, optional, default))
-    return name, parameters, result.strip() == "Tensor"
+    return parameters, result.strip() == "Tensor"
 
 
 def parse_formula(arguments: str) -> Formula:
@@ -229,21 +236,16 @@ def parse_formula(arguments: str) -> Formula:
     return Formula(domain, names, expression)
 
 
-def parse_op(name: str, body: str) -> Op:
-    # Named, or the first argument of a function that makes declarations of a kind.
-    match = re.match(rf"\s*(?:\.signature\s*=|\w+\()\s*((?:{LITERAL}\s*)+)", body)
-    if not match:
-        raise DeclarationError("there is no signature at its beginning")
-    text = "".join(literal[1:-1] for literal in re.findall(LITERAL, match[1]))
-    signature_name, parameters, returns_one = parse_signature(text)
-    if signature_name != name:
-        raise DeclarationError(f"its signature is of '{signature_name}'")
-    op = Op(name, parameters, returns_one)
+def parse_op(name: str, signature: str, body: str) -> Op:
+    text = "".join(literal[1:-1] for literal in re.findall(LITERAL, signature))
+    op = Op(name, *parse_signature(text))
+    parameters = op.parameters
     blanked = blank_skipped(body)
-    if re.search(r"\.run\s*=\s*[\w:]*\b(kernel|view|by_value)\(", blanked) and not re.search(
-        r"\.batch\s*=", blanked
-    ):
-        raise DeclarationError('it needs a `.batch` rule, or no_batch("the reason")')
+    run = re.search(r"\.run\s*=\s*(?:\w+::)*(\w+)\(", blanked)
+    fields = set(re.findall(r"^\s*\.(\w+)\s*=", blanked, re.MULTILINE))
+    for needed, kinds, instead in NEEDED:
+        if run and run[1] in kinds and needed not in fields:
+            raise DeclarationError(f"it needs a `.{needed}` rule{instead}")
     start = re.search(r"\bFORMULA\s*\(", blanked)
     if start:
         end = closing(blanked, start.end() - 1)
@@ -262,14 +264,15 @@ def read_ops(sources: Path) -> list[Op]:
     for path in sorted(sources.glob("*.cpp")):
         source = path.read_text(encoding="utf-8")
         blanked = blank_skipped(source)
-        for match in re.finditer(r"^\s*OP\((\w+)\)\s*\{", blanked, re.MULTILINE):
-            name = match[1]
+        # The signature is a literal, so it is blank here.
+        for match in re.finditer(r"^\s*OP\((\w+),(\s*)\)\s*\{", blanked, re.MULTILINE):
+            name, signature = match[1], source[match.start(2) : match.end(2)]
             line = source.count("\n", 0, match.start(1)) + 1
             try:
                 end = closing(blanked, match.end() - 1)
                 if name in ops:
                     raise DeclarationError("it is declared twice")
-                ops[name] = parse_op(name, source[match.end() : end])
+                ops[name] = parse_op(name, signature, source[match.end() : end])
             except DeclarationError as error:
                 raise SystemExit(f"{path}:{line}: OP({name}): {error}") from None
     return [ops[name] for name in sorted(ops)]

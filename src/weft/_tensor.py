@@ -190,13 +190,11 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     Raises:
         RuntimeError: If the tensor requires grad.
     """
-    import numpy as np  # noqa: PLC0415 - importing weft must not import NumPy
-
     if self.requires_grad and not force:
         raise _core.GradientError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
-    array = np.asarray(_core.memory_of(self))
+    array = _core.array_of(self)
     if self.dtype is _core.bfloat16:
         try:
             import ml_dtypes  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - optional
@@ -367,11 +365,9 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:  # noqa: 
     shown = self.detach()
     if self.dtype is _core.bfloat16:
         shown = _ops.cast(shown, _core.float32)
-    import numpy as np  # noqa: PLC0415
-
     function = self.grad_fn
     return _printing.format_tensor(
-        np.asarray(_core.memory_of(shown)),
+        _core.array_of(shown),
         dtype_name=self.dtype.name,
         shape=tuple(self.shape),
         requires_grad=self.requires_grad,
@@ -534,10 +530,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:  # noqa: ARG001
             "Only Tensors created explicitly by the user (graph leaves) support pickling and the "
             "deepcopy protocol at the moment; call .detach() first."
         )
-    import numpy as np  # noqa: PLC0415
-
     # A copy: a view pickles itself, not the memory it looks into.
-    array = np.array(np.asarray(_core.memory_of(self.detach())))
+    array = _core.array_of(self.detach()).copy()
     return _rebuild, (array, self.dtype.name, self.requires_grad), self.__dict__ or None
 
 

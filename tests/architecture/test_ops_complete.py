@@ -26,7 +26,7 @@ def declared_ops() -> set[str]:
     return {
         name
         for path in sources
-        for name in re.findall(r"^OP\((\w+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in re.findall(r"^OP\((\w+),", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
 
 
@@ -55,14 +55,26 @@ def test_a_reason_not_to_batch_is_a_sentence(name: str) -> None:
     assert len(OPS[name]["no_batch"].split()) >= 4
 
 
-def test_a_declaration_without_a_batch_rule_does_not_build(tmp_path: Path) -> None:
-    text = 'OP(x) {\n  .signature = "x(input: Tensor) -> Tensor",\n  .run = kernel(f),\n};\n'
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [
+        (".shape = f, .run = kernel(f), .gradient = f", "batch"),
+        (".shape = f, .run = view(), .batch = f", "gradient"),
+        (".run = kernel(f), .gradient = f, .batch = f", "shape"),
+        (".run = FORMULA(floats, (x), x)", "gradient"),
+    ],
+)
+def test_a_declaration_without_a_rule_does_not_build(
+    tmp_path: Path, fields: str, missing: str
+) -> None:
+    lines = fields.replace(", .", ",\n  .")
+    text = f'OP(x, "(input: Tensor) -> Tensor") {{\n  {lines},\n}};\n'
     (tmp_path / "x.cpp").write_text(text, encoding="utf-8")
     script = ROOT / "scripts" / "generate_ops.py"
     command = [sys.executable, str(script), "--sources", str(tmp_path), "--output", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode != 0
-    assert "OP(x): it needs a `.batch` rule" in ran.stderr
+    assert f"OP(x): it needs a `.{missing}` rule" in ran.stderr
 
 
 @pytest.mark.parametrize("name", [name for name, op in OPS.items() if op["in_place"]])

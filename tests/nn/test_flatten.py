@@ -71,8 +71,16 @@ def test_upsample():
         (lambda: F.pixel_unshuffle(weft.zeros(1, 3, 3, 2), 2), "divisible"),
         (lambda: F.interpolate(weft.zeros(1, 1, 2)), "size"),
         (lambda: F.interpolate(weft.zeros(1, 1, 2), size=3, mode="bilinear"), "bilinear"),
+        (lambda: F.interpolate(weft.zeros(1, 1, 2), size=0), "positive.*\\(0,\\)"),
+        (lambda: F.interpolate(weft.zeros(1, 1, 2), scale_factor=0.0), "positive"),
     ],
 )
 def test_errors(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_absurd_sizes(mode):
+    with pytest.raises(MemoryError, match=r"memory|large"):
+        F.interpolate(weft.zeros(1, 1, 2, 2), size=(2**58, 2), mode=mode)

@@ -179,6 +179,7 @@ def test_dropout_between_layers():
         (lambda: nn.RNN(4, 3, nonlinearity="sin"), "sin"),
         (lambda: nn.LSTM(4, 3, dropout=2.0), "dropout"),
         (lambda: nn.LSTM(4, 0), "hidden_size"),
+        (lambda: nn.RNN(4, 3, 2**63 - 1), "num_layers is 9223372036854775807"),
     ],
 )
 def test_errors(make, text):

@@ -52,13 +52,6 @@ class Ref {
   explicit operator bool() const noexcept { return pointer_ != nullptr; }
   bool operator==(const Ref& other) const noexcept = default;
   void reset() noexcept { *this = Ref(); }
-  // Gives up ownership without releasing; `adopt` takes it back.
-  T* detach() noexcept { return std::exchange(pointer_, nullptr); }
-  static Ref adopt(T* pointer) noexcept {
-    Ref result;
-    result.pointer_ = pointer;
-    return result;
-  }
 
  private:
   T* pointer_ = nullptr;

@@ -73,8 +73,6 @@ class SmallVector {
   const T& operator[](size_t i) const noexcept { return data_[i]; }
   T& back() noexcept { return data_[size_ - 1]; }
   const T& back() const noexcept { return data_[size_ - 1]; }
-  T& front() noexcept { return data_[0]; }
-  const T& front() const noexcept { return data_[0]; }
   operator std::span<const T>() const noexcept { return {data_, size_}; }
 
   void reserve(size_t wanted) {

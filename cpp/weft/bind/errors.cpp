@@ -1,6 +1,6 @@
 #include <new>
 
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 
 namespace weft::bind {
 namespace {
@@ -53,6 +53,8 @@ void set_current_exception() noexcept {
     throw;
   } catch (const PythonError&) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "an error without a message");
+  } catch (nb::python_error& error) {
+    error.restore();
   } catch (const base::Error& error) {
     set_python_error(error);
   } catch (const std::bad_alloc&) {
@@ -60,6 +62,21 @@ void set_current_exception() noexcept {
   } catch (const std::exception& error) {
     PyErr_SetString(classes[static_cast<size_t>(ErrorKind::internal)], error.what());
   }
+}
+
+void translate_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      // nanobind knows its own, and those that C++ programs throw at Python.
+      if (!dynamic_cast<const base::Error*>(&error) && !dynamic_cast<const std::bad_alloc*>(&error))
+        throw;
+      set_current_exception();
+    } catch (const PythonError&) {
+      set_current_exception();
+    }
+  });
 }
 
 void raise(PyObject* type, const std::string& message) {

@@ -1,21 +1,14 @@
 // The extension module weft._core.
-#include <nanobind/nanobind.h>
-
 #include "weft/base/blocking.h"
 #include "weft/base/thread_pool.h"
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 #include "weft/exec/eager.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
 #include "weft/kernels/gemm.h"
 #include "weft/kernels/map.h"
 
-namespace nb = nanobind;
-
 namespace weft::bind {
-
-void define_programs(nb::module_& module);  // in program.cpp
-
 namespace {
 
 void connect_core() {
@@ -63,16 +56,10 @@ NB_MODULE(_core, module) {
     connect_core();
     PyObject* m = module.ptr();
     define_errors(m);
-    define_dtypes(m);
+    define_dtypes(module);
     define_tensor_type(m);
     define_op_functions(m);
-    define_reading(m);
-    define_positions(m);
     define_stacks(m);
-    define_exchange(m);
-    define_autograd(m);
-    define_random(m);
-    define_optimizers(m);
     define_lazy(m);
     define_cells(m);
   } catch (const PythonError&) {
@@ -80,7 +67,16 @@ NB_MODULE(_core, module) {
   } catch (const weft::base::Error& error) {
     throw std::runtime_error(error.what());
   }
+  translate_errors();
+  define_reading(module);
+  define_positions(module);
+  define_exchange(module);
+  define_random(module);
+  define_optimizers(module);
+  define_nodes(module);
+  define_hooks(module);
+  define_functions(module);
+  define_autograd(module);
   define_memory(module);
   define_threads(module);
-  define_programs(module);
 }

@@ -1,68 +1,80 @@
 // Optimizer steps as one native call over all parameters of a group.
-#include <vector>
-
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
+#include "weft/kernels/map.h"
 #include "weft/kernels/optimizer.h"
 
 namespace weft::bind {
 namespace {
 
-// The tensors of one argument; empty for None.
-std::vector<Array> arrays_of(PyObject* argument, const char* name, size_t expected) {
-  std::vector<Array> result;
-  if (argument == Py_None) return result;
-  Object items = Object::check(PySequence_Fast(argument, "expected a sequence of tensors"));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (!is_tensor(item)) raise(PyExc_TypeError, base::text(name, ": expected tensors"));
-    result.push_back(computed_value_of(item).array());
+using Arrays = std::vector<Array>;
+using Given = std::optional<nb::list>;
+
+// The arrays of one argument; empty for None.
+Arrays arrays_of(const Given& given, const char* name) {
+  Arrays arrays;
+  if (!given) return arrays;
+  arrays.reserve(given->size());
+  for (nb::handle item : *given) {
+    if (!is_tensor(item.ptr())) raise(PyExc_TypeError, base::text(name, ": expected tensors"));
+    arrays.push_back(computed_value_of(item.ptr()).array());
   }
-  if (expected != SIZE_MAX && result.size() != expected) {
-    raise(PyExc_ValueError,
-          base::text(name, ": expected ", expected, " tensors, got ", result.size()));
-  }
-  return result;
+  return arrays;
 }
 
-// State and parameters are written where they lie, so they must lie in order; a gradient may be
-// copied.
-void check(const std::vector<Array>& parameters, const std::vector<Array>& others, const char* name,
-           bool written) {
-  for (size_t i = 0; i < others.size(); ++i) {
-    if (others[i].sizes != parameters[i].sizes || others[i].dtype != parameters[i].dtype) {
-      base::fail(ErrorKind::shape, name, " ", i, " is ", others[i].sizes, " of ",
-                 tensor::name_of(others[i].dtype), ", the parameter is ", parameters[i].sizes,
-                 " of ", tensor::name_of(parameters[i].dtype));
-    }
-    if (written && (!others[i].is_contiguous() || others[i].storage->read_only())) {
-      base::fail(ErrorKind::value, name, " ", i, " must be contiguous and writable");
-    }
+// What is written is written where it lies, so it must lie in order.
+void require_in_order(const Arrays& arrays, const char* name) {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].is_contiguous() && !arrays[i].storage->read_only()) continue;
+    base::fail(ErrorKind::value, name, " ", i, " must be contiguous and writable");
   }
 }
 
-void check_all(const std::vector<Array>& parameters, std::vector<Array>& gradients) {
+Arrays parameters_of(const Given& given) {
+  Arrays parameters = arrays_of(given, "params");
   for (const Array& parameter : parameters) {
-    if (!tensor::is_floating(parameter.dtype)) {
-      base::fail(ErrorKind::dtype, "an optimizer needs floating-point parameters, got ",
-                 tensor::name_of(parameter.dtype));
-    }
+    if (tensor::is_floating(parameter.dtype)) continue;
+    base::fail(ErrorKind::dtype, "an optimizer needs floating-point parameters, got ",
+               tensor::name_of(parameter.dtype));
   }
-  check(parameters, parameters, "parameter", true);
-  check(parameters, gradients, "gradient", false);
+  require_in_order(parameters, "parameter");
+  return parameters;
+}
+
+Arrays like(const Arrays& parameters, const Given& given, const char* name) {
+  Arrays arrays = arrays_of(given, name);
+  if (given && arrays.size() != parameters.size()) {
+    raise(PyExc_ValueError,
+          base::text(name, ": expected ", parameters.size(), " tensors, got ", arrays.size()));
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].sizes == parameters[i].sizes && arrays[i].dtype == parameters[i].dtype) continue;
+    base::fail(ErrorKind::shape, name, " ", i, " is ", arrays[i].sizes, " of ",
+               tensor::name_of(arrays[i].dtype), ", the parameter is ", parameters[i].sizes, " of ",
+               tensor::name_of(parameters[i].dtype));
+  }
+  return arrays;
+}
+
+Arrays state_like(const Arrays& parameters, const Given& given, const char* name) {
+  Arrays state = like(parameters, given, name);
+  require_in_order(state, name);
+  return state;
+}
+
+Arrays gradients_like(const Arrays& parameters, const Given& given) {
+  Arrays gradients = like(parameters, given, "gradient");
   for (Array& gradient : gradients) {
-    if (gradient.is_contiguous()) continue;
-    Array copy = Array::allocate(gradient.sizes, gradient.dtype);
-    graph::host.copy(gradient, copy);
-    gradient = copy;
+    if (!gradient.is_contiguous()) gradient = kernels::converted(gradient, gradient.dtype);
   }
+  return gradients;
 }
 
-void run_readers_of(const std::vector<Array>& parameters) {
+// Runs a step that writes the parameters, and counts the writes.
+template <class Step>
+void write(const Arrays& parameters, Step step) {
   for (const Array& parameter : parameters) graph::run_readers(*parameter.storage);
-}
-
-void count_writes(const std::vector<Array>& parameters) {
+  step();
   const graph::Position position = graph::current_position();
   for (const Array& parameter : parameters) {
     parameter.storage->version += 1;
@@ -71,84 +83,52 @@ void count_writes(const std::vector<Array>& parameters) {
   }
 }
 
-PyObject* adam_step(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *params, *grads, *averages, *squares, *largest;
-    long long step;
-    kernels::AdamSettings settings{};
-    int decoupled, maximize;
-    if (!PyArg_ParseTuple(args, "OOOOOLdddddpp", &params, &grads, &averages, &squares, &largest,
-                          &step, &settings.learning_rate, &settings.beta1, &settings.beta2,
-                          &settings.epsilon, &settings.weight_decay, &decoupled, &maximize)) {
-      throw PythonError{};
-    }
-    settings.step = step;
-    settings.decoupled = decoupled;
-    settings.maximize = maximize;
-    const auto parameters = arrays_of(params, "params", SIZE_MAX);
-    const size_t count = parameters.size();
-    auto gradients = arrays_of(grads, "grads", count);
-    const auto first = arrays_of(averages, "exp_avgs", count);
-    const auto second = arrays_of(squares, "exp_avg_sqs", count);
-    const auto most = arrays_of(largest, "max_exp_avg_sqs", count);
-    check_all(parameters, gradients);
-    check(parameters, first, "exp_avg", true);
-    check(parameters, second, "exp_avg_sq", true);
-    check(parameters, most, "max_exp_avg_sq", true);
-    run_readers_of(parameters);
-    std::vector<kernels::AdamTensors> tensors;
-    for (size_t i = 0; i < count; ++i) {
-      tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),
-                         gradients[i].data(), first[i].data(), second[i].data(),
-                         most.empty() ? nullptr : most[i].data()});
-    }
-    kernels::adam(settings, tensors);
-    count_writes(parameters);
-    Py_RETURN_NONE;
+char* data_of(const Arrays& arrays, size_t i) {
+  return arrays.empty() ? nullptr : arrays[i].data();
+}
+
+void adam_step(const nb::list& params, const nb::list& grads, const nb::list& averages,
+               const nb::list& squares, const Given& largest, int64_t step, double learning_rate,
+               double beta1, double beta2, double epsilon, double weight_decay, bool decoupled,
+               bool maximize) {
+  const Arrays parameters = parameters_of(params);
+  const Arrays gradients = gradients_like(parameters, grads);
+  const Arrays first = state_like(parameters, averages, "exp_avg");
+  const Arrays second = state_like(parameters, squares, "exp_avg_sq");
+  const Arrays most = state_like(parameters, largest, "max_exp_avg_sq");
+  std::vector<kernels::AdamTensors> tensors;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),
+                       gradients[i].data(), first[i].data(), second[i].data(), data_of(most, i)});
+  }
+  write(parameters, [&] {
+    kernels::adam({step, learning_rate, beta1, beta2, epsilon, weight_decay, decoupled, maximize},
+                  tensors);
   });
 }
 
-PyObject* sgd_step(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *params, *grads, *buffers;
-    kernels::SgdSettings settings{};
-    int first, nesterov, maximize;
-    if (!PyArg_ParseTuple(args, "OOOpddddpp", &params, &grads, &buffers, &first,
-                          &settings.learning_rate, &settings.momentum, &settings.dampening,
-                          &settings.weight_decay, &nesterov, &maximize)) {
-      throw PythonError{};
-    }
-    settings.first = first;
-    settings.nesterov = nesterov;
-    settings.maximize = maximize;
-    const auto parameters = arrays_of(params, "params", SIZE_MAX);
-    const size_t count = parameters.size();
-    auto gradients = arrays_of(grads, "grads", count);
-    const auto momentum = arrays_of(buffers, "momentum_buffers", count);
-    check_all(parameters, gradients);
-    check(parameters, momentum, "momentum_buffer", true);
-    run_readers_of(parameters);
-    std::vector<kernels::SgdTensors> tensors;
-    for (size_t i = 0; i < count; ++i) {
-      tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),
-                         gradients[i].data(), momentum.empty() ? nullptr : momentum[i].data()});
-    }
-    kernels::sgd(settings, tensors);
-    count_writes(parameters);
-    Py_RETURN_NONE;
+void sgd_step(const nb::list& params, const nb::list& grads, const Given& buffers, bool first,
+              double learning_rate, double momentum, double dampening, double weight_decay,
+              bool nesterov, bool maximize) {
+  const Arrays parameters = parameters_of(params);
+  const Arrays gradients = gradients_like(parameters, grads);
+  const Arrays kept = state_like(parameters, buffers, "momentum_buffer");
+  std::vector<kernels::SgdTensors> tensors;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    tensors.push_back({parameters[i].dtype, parameters[i].count(), parameters[i].data(),
+                       gradients[i].data(), data_of(kept, i)});
+  }
+  write(parameters, [&] {
+    kernels::sgd({learning_rate, momentum, dampening, weight_decay, nesterov, maximize, first},
+                 tensors);
   });
 }
-
-PyMethodDef methods[] = {
-    {"adam_step", adam_step, METH_VARARGS, "Update all parameters by Adam in one pass."},
-    {"sgd_step", sgd_step, METH_VARARGS, "Update all parameters by SGD in one pass."},
-    {},
-};
 
 }  // namespace
 
-void define_optimizers(PyObject* module) {
-  if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+void define_optimizers(nb::module_& module) {
+  module.def("adam_step", adam_step, "Update all parameters by Adam in one pass.");
+  module.def("sgd_step", sgd_step, "Update all parameters by SGD in one pass.");
 }
 
 }  // namespace weft::bind

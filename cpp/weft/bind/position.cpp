@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 
 #if PY_VERSION_HEX < 0x030D0000
@@ -17,20 +17,15 @@ namespace {
 struct Entry {
   PyCodeObject* code;  // kept alive: entries are few, one for each line that records something
   int offset;
+  bool operator==(const Entry&) const = default;
 };
-std::vector<Entry> entries(1);
-
-struct Key {
-  PyCodeObject* code;
-  int offset;
-  bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  size_t operator()(const Key& key) const {
-    return (reinterpret_cast<size_t>(key.code) >> 4) * 0x9e3779b97f4a7c15u + key.offset;
+struct EntryHash {
+  size_t operator()(const Entry& entry) const {
+    return (reinterpret_cast<size_t>(entry.code) >> 4) * 0x9e3779b97f4a7c15u + entry.offset;
   }
 };
-std::unordered_map<Key, graph::Position, KeyHash> known;  // 0 for code of our own
+std::vector<Entry> entries(1);
+std::unordered_map<Entry, graph::Position, EntryHash> known;  // 0 for code of our own
 
 // Frames of Weft's own Python code are skipped. Its folder, ending in a separator.
 std::string own_folder;
@@ -54,7 +49,7 @@ Recent recent[64];
 graph::Position intern(PyCodeObject* code, int offset) {
   Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset) & 63];
   if (slot.code == code && slot.offset == offset) return slot.position;
-  auto [found, is_new] = known.try_emplace(Key{code, offset}, 0);
+  auto [found, is_new] = known.try_emplace(Entry{code, offset}, 0);
   if (is_new) {
     Py_INCREF(code);
     if (!is_own(code)) {
@@ -112,39 +107,22 @@ std::string resolve_text(graph::Position position) {
   return base::text(place.file, ":", place.line);
 }
 
-PyObject* resolve_position(PyObject*, PyObject* argument) {
-  return guarded([&]() -> PyObject* {
-    const size_t position = PyLong_AsSize_t(argument);
-    if (PyErr_Occurred()) throw PythonError{};
-    const Place place =
-        resolve(static_cast<graph::Position>(std::min<size_t>(position, UINT32_MAX)));
-    return Py_BuildValue("(sis)", place.file.c_str(), place.line, place.function.c_str());
-  });
-}
-
-PyObject* set_own_folder(PyObject*, PyObject* argument) {
-  const char* text = PyUnicode_AsUTF8(argument);
-  if (!text) return nullptr;
-  own_folder = text;
-  Py_RETURN_NONE;
-}
-
-PyObject* position_now(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(capture()); }
-
-PyMethodDef methods[] = {
-    {"resolve_position", resolve_position, METH_O,
-     "Return (file, line, function) of a source position."},
-    {"set_own_folder", set_own_folder, METH_O, "Name the folder whose frames are skipped."},
-    {"position_now", position_now, METH_NOARGS, "Return the position of the user's running line."},
-    {},
-};
-
 }  // namespace
 
-void define_positions(PyObject* module) {
+void define_positions(nb::module_& module) {
   graph::host.position = capture;
   graph::host.position_text = resolve_text;
-  if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+  module.def(
+      "resolve_position",
+      [](graph::Position position) {
+        const Place place = resolve(position);
+        return nb::make_tuple(place.file, place.line, place.function);
+      },
+      "Return (file, line, function) of a source position.");
+  module.def(
+      "set_own_folder", [](std::string folder) { own_folder = std::move(folder); },
+      "Name the folder whose frames are skipped.");
+  module.def("position_now", capture, "Return the position of the user's running line.");
 }
 
 }  // namespace weft::bind

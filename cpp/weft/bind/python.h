@@ -105,13 +105,11 @@ void define_tensor_type(PyObject* module);
 PyObject* dtype_object(DType dtype);  // borrowed
 bool is_dtype(PyObject* object);
 DType dtype_from(PyObject* object);
-void define_dtypes(PyObject* module);
 PyObject* size_object(std::span<const int64_t> sizes);  // weft.Size
 extern PyObject* size_type;
 
 // --- op functions ---
 void define_op_functions(PyObject* module);
-PyObject* call_op(const Op& op, PyObject* const* args, size_t count, PyObject* names);
 // tp_descr_get of what is a method when a class has it.
 PyObject* bind_method(PyObject* self, PyObject* instance, PyObject* type);
 
@@ -129,13 +127,7 @@ PyObject* get_item(PyObject* self, PyObject* index);
 void set_item(PyObject* self, PyObject* index, PyObject* value);
 
 // --- the rest, each in its file ---
-void define_positions(PyObject* module);
 void define_stacks(PyObject* module);
-void define_exchange(PyObject* module);
-void define_autograd(PyObject* module);
-void define_random(PyObject* module);
-void define_optimizers(PyObject* module);
-void define_reading(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one

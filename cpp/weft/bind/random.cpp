@@ -1,129 +1,90 @@
 // Generators: a seed and a counter. An op takes its stretch of the stream when it is recorded.
+#include <nanobind/stl/pair.h>
+
 #include <random>
 
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 
 namespace weft::bind {
 namespace {
 
-struct PyGenerator {
-  PyObject_HEAD unsigned long long seed;
-  unsigned long long counter;
+struct Generator {
+  uint64_t seed = 67280421310721u;  // PyTorch's default
+  uint64_t counter = 0;
+
+  uint64_t take_fresh_seed() {
+    std::random_device device;
+    *this = {uint64_t{device()} << 32 | device(), 0};
+    return seed;
+  }
+  // The stream of one example of a map, which follows from the map's.
+  static Generator of_example(uint64_t seed, uint64_t counter, uint64_t index) {
+    const auto mixed = [](uint64_t x) {
+      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+      x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+      return x ^ (x >> 31);
+    };
+    constexpr uint64_t golden = 0x9e3779b97f4a7c15u;
+    return {mixed(mixed(seed + golden * (counter + 1)) + golden * (index + 1)), 0};
+  }
 };
-PyTypeObject* generator_type = nullptr;
-PyObject* default_generator = nullptr;
+Generator* default_generator = nullptr;  // lives as long as the module
 
-PyGenerator& generator_of(PyObject* object) { return *reinterpret_cast<PyGenerator*>(object); }
-
-PyObject* make_generator(PyTypeObject* type, PyObject*, PyObject*) {
-  PyObject* self = type->tp_alloc(type, 0);
-  if (self) generator_of(self).seed = 67280421310721ull;  // PyTorch's default
+nb::object manual_seed(const nb::object& self, nb::handle seed) {
+  const Object number = Object::check(PyNumber_Index(seed.ptr()));
+  nb::cast<Generator&>(self) = {PyLong_AsUnsignedLongLongMask(number.get()), 0};
   return self;
 }
-PyObject* manual_seed(PyObject* self, PyObject* seed) {
-  Object number(PyNumber_Index(seed));
-  if (!number) return nullptr;
-  const unsigned long long value = PyLong_AsUnsignedLongLongMask(number.get());
-  if (PyErr_Occurred()) return nullptr;
-  generator_of(self).seed = value;
-  generator_of(self).counter = 0;
-  return Py_NewRef(self);
-}
-PyObject* initial_seed(PyObject* self, PyObject*) {
-  return PyLong_FromUnsignedLongLong(generator_of(self).seed);
-}
-PyObject* fresh_seed(PyObject* self, PyObject*) {
-  std::random_device device;
-  generator_of(self).seed = (static_cast<unsigned long long>(device()) << 32) | device();
-  generator_of(self).counter = 0;
-  return initial_seed(self, nullptr);
-}
-PyObject* get_state(PyObject* self, PyObject*) {
-  return Py_BuildValue("(KK)", generator_of(self).seed, generator_of(self).counter);
-}
-PyObject* set_state(PyObject* self, PyObject* state) {
-  unsigned long long seed, counter;
-  if (!PyTuple_Check(state) || !PyArg_ParseTuple(state, "KK", &seed, &counter)) {
-    PyErr_SetString(PyExc_TypeError, "set_state() takes what get_state() returned");
-    return nullptr;
-  }
-  generator_of(self).seed = seed;
-  generator_of(self).counter = counter;
-  return Py_NewRef(self);
-}
 
-PyMethodDef methods[] = {
-    {"manual_seed", manual_seed, METH_O,
-     "Set the seed and start the stream over; return the generator."},
-    {"initial_seed", initial_seed, METH_NOARGS, "Return the seed."},
-    {"seed", fresh_seed, METH_NOARGS, "Take a seed from the operating system; return it."},
-    {"get_state", get_state, METH_NOARGS, "Return the state."},
-    {"set_state", set_state, METH_O, "Go back to a state from get_state()."},
-    {},
-};
-
-// start_stream(seed, counter, index): the default generator goes on with a stream of its own for
-// one example of a map, which follows from the map's.
-PyObject* start_stream(PyObject*, PyObject* args) {
-  unsigned long long seed, counter, index;
-  if (!PyArg_ParseTuple(args, "KKK", &seed, &counter, &index)) return nullptr;
-  auto mixed = [](unsigned long long x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-  };
-  constexpr unsigned long long golden = 0x9e3779b97f4a7c15ull;
-  PyGenerator& generator = generator_of(default_generator);
-  generator.seed = mixed(mixed(seed + golden * (counter + 1)) + golden * (index + 1));
-  generator.counter = 0;
-  Py_RETURN_NONE;
+nb::object set_state(const nb::object& self, std::pair<uint64_t, uint64_t> state) {
+  nb::cast<Generator&>(self) = {state.first, state.second};
+  return self;
 }
-PyMethodDef module_methods[] = {
-    {"start_stream", start_stream, METH_VARARGS, "Give one example of a map its own stream."},
-    {},
-};
 
 }  // namespace
 
-graph::RandomKey draw_random(PyObject* generator) {
-  if (!generator || generator == Py_None) generator = default_generator;
-  if (!PyObject_TypeCheck(generator, generator_type)) {
+graph::RandomKey draw_random(PyObject* given) {
+  Generator* generator = default_generator;
+  if (given && given != Py_None && !nb::try_cast(nb::handle(given), generator)) {
     raise(PyExc_TypeError,
-          base::text("generator must be a Generator, not ", Py_TYPE(generator)->tp_name));
+          base::text("generator must be a Generator, not ", Py_TYPE(given)->tp_name));
   }
-  PyGenerator& self = generator_of(generator);
-  const graph::RandomKey key{self.seed, self.counter};
-  self.counter += 1;  // each counter is a stream of its own, indexed by element
-  return key;
+  // Each counter is a stream of its own, indexed by element.
+  return {generator->seed, generator->counter++};
 }
 
-graph::RandomKey default_stream() {
-  return {generator_of(default_generator).seed, generator_of(default_generator).counter};
-}
+graph::RandomKey default_stream() { return {default_generator->seed, default_generator->counter}; }
 void set_default_stream(const graph::RandomKey& stream) {
-  generator_of(default_generator).seed = stream.seed;
-  generator_of(default_generator).counter = stream.counter;
+  *default_generator = {stream.seed, stream.counter};
 }
 
-void define_random(PyObject* module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("A stream of random numbers: a seed and a counter.")},
-      {Py_tp_new, reinterpret_cast<void*>(make_generator)},
-      {Py_tp_methods, methods},
-      {Py_tp_doc,
-       const_cast<char*>("A stream of random numbers: a seed and how far it has been used.")},
-      {0, nullptr},
-  };
-  PyType_Spec spec{"weft.Generator", sizeof(PyGenerator), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  generator_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
-  default_generator = Object::check(make_generator(generator_type, nullptr, nullptr)).release();
-  Object seeded(fresh_seed(default_generator, nullptr));
-  if (PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) < 0 ||
-      PyModule_AddObjectRef(module, "default_generator", default_generator) < 0 ||
-      PyModule_AddFunctions(module, module_methods) < 0) {
-    throw PythonError{};
-  }
+void define_random(nb::module_& module) {
+  const nb::object type =
+      nb::class_<Generator>(module, "Generator",
+                            "A stream of random numbers: a seed and how far it has been used.")
+          .def("__init__",
+               [](Generator* self, const nb::args&, const nb::kwargs&) { new (self) Generator; })
+          .def("manual_seed", manual_seed,
+               "Set the seed and start the stream over; return the generator.")
+          .def(
+              "initial_seed", [](const Generator& self) { return self.seed; }, "Return the seed.")
+          .def("seed", &Generator::take_fresh_seed,
+               "Take a seed from the operating system; return it.")
+          .def(
+              "get_state", [](const Generator& self) { return std::pair(self.seed, self.counter); },
+              "Return the state.")
+          .def("set_state", set_state, "Go back to a state from get_state().");
+  nb::object made = type();
+  default_generator = nb::cast<Generator*>(made);
+  default_generator->take_fresh_seed();
+  module.attr("default_generator") = made;
+  made.release();
+  module.def(
+      "start_stream",
+      [](uint64_t seed, uint64_t counter, uint64_t index) {
+        *default_generator = Generator::of_example(seed, counter, index);
+      },
+      "Give one example of a map its own stream.");
 }
 
 }  // namespace weft::bind

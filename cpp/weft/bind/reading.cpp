@@ -1,7 +1,7 @@
 // Python numbers and lists to tensors and back; dtype and Size objects.
 #include <cmath>
 
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 #include "weft/graph/record.h"
 #include "weft/kernels/map.h"
 #include "weft/tensor/promotion.h"
@@ -14,51 +14,12 @@ namespace {
 
 // --- dtype objects ---
 
-struct PyDType {
-  PyObject_HEAD DType dtype;
+struct DTypeObject {
+  DType dtype;
+  std::string name() const { return std::string(tensor::name_of(dtype)); }
 };
 PyTypeObject* dtype_type = nullptr;
 PyObject* dtypes[tensor::dtype_count];
-
-PyObject* dtype_repr(PyObject* self) {
-  const auto name = tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype);
-  return PyUnicode_FromString(base::text("torch.", name).c_str());
-}
-PyObject* dtype_reduce(PyObject* self, PyObject*) {
-  // Pickles as the attribute of the same name of the core module.
-  return PyUnicode_FromString(
-      std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
-}
-PyObject* dtype_is_floating(PyObject* self, void*) {
-  return PyBool_FromLong(tensor::is_floating(reinterpret_cast<PyDType*>(self)->dtype));
-}
-PyObject* dtype_is_complex(PyObject*, void*) { Py_RETURN_FALSE; }
-PyObject* dtype_is_signed(PyObject* self, void*) {
-  const DType dtype = reinterpret_cast<PyDType*>(self)->dtype;
-  return PyBool_FromLong(dtype != DType::u8 && dtype != DType::boolean);
-}
-PyObject* dtype_itemsize(PyObject* self, void*) {
-  return PyLong_FromLongLong(tensor::item_size(reinterpret_cast<PyDType*>(self)->dtype));
-}
-PyObject* dtype_name(PyObject* self, void*) {
-  return PyUnicode_FromString(
-      std::string(tensor::name_of(reinterpret_cast<PyDType*>(self)->dtype)).c_str());
-}
-PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("weft._core"); }
-PyGetSetDef dtype_properties[] = {
-    {"is_floating_point", dtype_is_floating, nullptr,
-     "Whether elements are floating-point numbers.", nullptr},
-    {"is_complex", dtype_is_complex, nullptr, "Always False: complex numbers come later.", nullptr},
-    {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
-    {"itemsize", dtype_itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"name", dtype_name, nullptr, "The name, such as 'float32'.", nullptr},
-    {"__module__", dtype_module, nullptr, nullptr, nullptr},
-    {},
-};
-PyMethodDef dtype_methods[] = {
-    {"__reduce__", dtype_reduce, METH_NOARGS, "Pickle by name."},
-    {},
-};
 
 // --- reading single elements ---
 
@@ -81,29 +42,18 @@ T read_as(const Value& value, DType dtype) {
 }
 
 PyObject* element(DType dtype, const char* at) {
-  switch (dtype) {
-    case DType::f32:
-      return PyFloat_FromDouble(*reinterpret_cast<const float*>(at));
-    case DType::f64:
-      return PyFloat_FromDouble(*reinterpret_cast<const double*>(at));
-    case DType::f16:
-      return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::Half*>(at)));
-    case DType::bf16:
-      return PyFloat_FromDouble(to_float(*reinterpret_cast<const tensor::BFloat16*>(at)));
-    case DType::i8:
-      return PyLong_FromLong(*reinterpret_cast<const int8_t*>(at));
-    case DType::i16:
-      return PyLong_FromLong(*reinterpret_cast<const int16_t*>(at));
-    case DType::i32:
-      return PyLong_FromLong(*reinterpret_cast<const int32_t*>(at));
-    case DType::u8:
-      return PyLong_FromLong(*reinterpret_cast<const uint8_t*>(at));
-    case DType::boolean:
-      return PyBool_FromLong(*reinterpret_cast<const uint8_t*>(at) != 0);
-    case DType::i64:
-      break;
-  }
-  return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(at));
+  return tensor::dispatch(dtype, [&]<class T>(T*) -> PyObject* {
+    [[maybe_unused]] const T* value = reinterpret_cast<const T*>(at);
+    if constexpr (std::is_same_v<T, bool>) {
+      return PyBool_FromLong(*at != 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      return PyLong_FromLongLong(*value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return PyFloat_FromDouble(*value);
+    } else {
+      return PyFloat_FromDouble(to_float(*value));
+    }
+  });
 }
 
 PyObject* nested_list(const Array& array, int64_t dim, const char* at) {
@@ -149,7 +99,6 @@ class Reader {
       if (sizes_.back() == 0) return;
       data = PySequence_Fast_GET_ITEM(data, 0);
     }
-    if (is_tensor(data) && tensor_of(data).array().count() == 1) return;
   }
 
   // Checks that the nesting is regular and finds the kind of numbers.
@@ -221,91 +170,71 @@ class Reader {
   char* next_ = nullptr;
 };
 
-PyObject* tensor_from_data(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return guarded([&]() -> PyObject* {
-    if (count < 1 || count > 2) raise(PyExc_TypeError, "tensor() takes data and maybe a dtype");
-    PyObject* data = args[0];
-    PyObject* dtype = count > 1 ? args[1] : Py_None;
-    if (dtype != Py_None && !is_dtype(dtype))
-      raise(PyExc_TypeError, "tensor(): dtype must be a dtype");
-    return wrap(tensor_from_python(
-        data, dtype == Py_None ? std::nullopt : std::optional(dtype_from(dtype))));
-  });
-}
-PyObject* get_default_dtype(PyObject*, PyObject*) {
-  return Py_NewRef(dtype_object(tensor::default_dtype));
-}
-PyObject* set_default_dtype(PyObject*, PyObject* dtype) {
-  return guarded([&]() -> PyObject* {
-    if (!is_dtype(dtype) || !tensor::is_floating(dtype_from(dtype))) {
-      raise(PyExc_TypeError,
-            "set_default_dtype(): only floating-point dtypes are supported as the default type");
-    }
-    tensor::default_dtype = dtype_from(dtype);
-    Py_RETURN_NONE;
-  });
-}
-PyObject* promote_types(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *a, *b;
-    if (!PyArg_ParseTuple(args, "OO", &a, &b)) throw PythonError{};
-    if (!is_dtype(a) || !is_dtype(b)) raise(PyExc_TypeError, "promote_types() takes two dtypes");
-    return Py_NewRef(dtype_object(tensor::promote(dtype_from(a), dtype_from(b))));
-  });
-}
-PyObject* set_size_type(PyObject*, PyObject* type) {
-  if (!PyType_Check(type) ||
-      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), &PyTuple_Type)) {
-    PyErr_SetString(PyExc_TypeError, "a subclass of tuple is needed");
-    return nullptr;
+void set_default_dtype(nb::handle dtype) {
+  if (!is_dtype(dtype.ptr()) || !tensor::is_floating(dtype_from(dtype.ptr()))) {
+    raise(PyExc_TypeError,
+          "set_default_dtype(): only floating-point dtypes are supported as the default type");
   }
-  Py_XSETREF(size_type, Py_NewRef(type));
-  Py_RETURN_NONE;
+  tensor::default_dtype = dtype_from(dtype.ptr());
 }
 
-PyMethodDef methods[] = {
-    {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_data)),
-     METH_FASTCALL, "Make a tensor from numbers or nested lists."},
-    {"get_default_dtype", get_default_dtype, METH_NOARGS,
-     "Return the default floating-point dtype."},
-    {"set_default_dtype", set_default_dtype, METH_O, "Set the default floating-point dtype."},
-    {"promote_types", promote_types, METH_VARARGS, "Return the common dtype of two dtypes."},
-    {"set_size_type", set_size_type, METH_O, "Set the class of Tensor.shape."},
-    {},
-};
+void set_size_type(const nb::type_object& type) {
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), &PyTuple_Type)) {
+    raise(PyExc_TypeError, "a subclass of tuple is needed");
+  }
+  Py_XSETREF(size_type, Py_NewRef(type.ptr()));
+}
 
 }  // namespace
 
 PyObject* dtype_object(DType dtype) { return dtypes[static_cast<int>(dtype)]; }
 bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_type; }
-DType dtype_from(PyObject* object) { return reinterpret_cast<PyDType*>(object)->dtype; }
+DType dtype_from(PyObject* object) { return nb::inst_ptr<DTypeObject>(object)->dtype; }
 
-void define_dtypes(PyObject* module) {
-  PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as weft.float32.")},
-      {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
-      {Py_tp_getset, dtype_properties},
-      {Py_tp_methods, dtype_methods},
-      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
-      {0, nullptr},
-  };
-  PyType_Spec spec{"weft.dtype", sizeof(PyDType), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  dtype_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
-  if (PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)) < 0)
-    throw PythonError{};
+void define_dtypes(nb::module_& module) {
+  const nb::object type =
+      nb::class_<DTypeObject>(module, "dtype", "The type of a tensor's elements.", nb::is_final())
+          .def_prop_ro(
+              "is_floating_point", [](DTypeObject self) { return tensor::is_floating(self.dtype); },
+              "Whether elements are floating-point numbers.")
+          .def_prop_ro(
+              "is_complex", [](DTypeObject) { return false; },
+              "Always False: complex numbers come later.")
+          .def_prop_ro(
+              "is_signed",
+              [](DTypeObject self) {
+                return self.dtype != DType::u8 && self.dtype != DType::boolean;
+              },
+              "Whether elements may be negative.")
+          .def_prop_ro(
+              "itemsize", [](DTypeObject self) { return tensor::item_size(self.dtype); },
+              "Bytes of one element.")
+          .def_prop_ro("name", &DTypeObject::name, "The name, such as 'float32'.")
+          .def("__repr__", [](DTypeObject self) { return "torch." + self.name(); })
+          .def("__reduce__", &DTypeObject::name, "Pickle by name.");
+  type.attr("__module__") = "weft";
+  dtype_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   for (int i = 0; i < tensor::dtype_count; ++i) {
-    auto* object = PyObject_New(PyDType, dtype_type);
-    if (!object) throw PythonError{};
-    object->dtype = static_cast<DType>(i);
-    dtypes[i] = reinterpret_cast<PyObject*>(object);
-    const std::string name(tensor::name_of(object->dtype));
-    if (PyModule_AddObjectRef(module, name.c_str(), dtypes[i]) < 0) throw PythonError{};
+    const DTypeObject dtype{static_cast<DType>(i)};
+    dtypes[i] = nb::cast(dtype).release().ptr();
+    module.attr(dtype.name().c_str()) = nb::handle(dtypes[i]);
   }
 }
 
-void define_reading(PyObject* module) {
-  if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+void define_reading(nb::module_& module) {
+  module.def(
+      "tensor",
+      [](nb::handle data, std::optional<DType> dtype) {
+        return wrapped(tensor_from_python(data.ptr(), dtype));
+      },
+      nb::arg().none(), nb::arg() = nb::none(), "Make a tensor from numbers or nested lists.");
+  module.def(
+      "get_default_dtype", [] { return tensor::default_dtype; },
+      "Return the default floating-point dtype.");
+  module.def("set_default_dtype", set_default_dtype, nb::arg().none(),
+             "Set the default floating-point dtype.");
+  module.def("promote_types", tensor::promote, "Return the common dtype of two dtypes.");
+  module.def("set_size_type", set_size_type, "Set the class of Tensor.shape.");
 }
 
 PyObject* size_object(std::span<const int64_t> sizes) {

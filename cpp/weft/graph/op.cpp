@@ -36,7 +36,9 @@ Op::Op(std::string_view declared_name, Declaration declaration, bool listed)
       name(declared_name),
       node_name(declaration.shown_as.empty() ? node_name_of(declared_name)
                                              : std::string(declaration.shown_as)) {
-  if (sig.name != name) base::bug("op ", name, " has the signature of ", sig.name);
+  if (pointwise() && !shape.is_said && run.formula.domain == Domain::floats) {
+    shape.result = Result::floating;
+  }
   for (const Parameter& parameter : sig.parameters) {
     random = random || parameter.type == ParameterType::generator;
   }

@@ -1,9 +1,7 @@
 // Op: one row of the op table. Everything Weft knows of one operation stands in one declaration:
 //
-//   OP(tanh) {
-//     .signature = "tanh(input: Tensor) -> Tensor",
+//   OP(tanh, "(input: Tensor) -> Tensor") {
 //     .doc = "Returns the hyperbolic tangent of each element.",
-//     .shape = elementwise(floating),
 //     .run = FORMULA(floats, (x), tanh(x)),
 //     .gradient = [](Gradient& g) -> Values { return {g.grad() * (1 - g.output() * g.output())}; },
 //   };
@@ -83,7 +81,7 @@ using GradientFunction = Values (*)(Gradient& g);
 using BlockFunction = void (*)(void* out, const void* const* in, int64_t count);
 
 // --- fields -----------------------------------------------------------------------------------
-// No field has a default: leaving one out does not compile.
+// What is left out follows from the rest; where it does not, generate_ops.py stops the build.
 
 // How results get their dtype in element-wise ops.
 enum class Result : uint8_t {
@@ -96,12 +94,14 @@ enum class Result : uint8_t {
 };
 
 struct Shape {
+  Shape() = default;  // of a formula: by its domain; of a composite: of its parts
   Shape(ShapeFunction function) : function(function) {}  // NOLINT: written as a lambda
   template <class F>
     requires std::is_convertible_v<F, ShapeFunction>
   Shape(F f) : function(f) {}
-  Shape(Result result, int masks) : function(nullptr), result(result), masks(masks) {}
-  ShapeFunction function;  // null: element-wise, by `result`
+  Shape(Result result, int masks) : is_said(true), result(result), masks(masks) {}
+  ShapeFunction function = nullptr;  // null: element-wise, by `result`
+  bool is_said = false;
   Result result = Result::promoted;
   int masks = 0;
 };
@@ -130,7 +130,7 @@ struct Run {
 
   Run(Formula f) : kind(Kind::formula), formula(f) {}
   static Run of(Kind kind, KernelFunction f) { return Run(kind, f, nullptr); }
-  static Run of_parts(CompositeFunction f) { return Run(Kind::composite, nullptr, f); }
+  static Run of_ops(CompositeFunction f) { return Run(Kind::composite, nullptr, f); }
 
  private:
   Run(Kind kind, KernelFunction k, CompositeFunction c) : kind(kind), kernel(k), composite(c) {}
@@ -141,26 +141,22 @@ inline Run kernel(KernelFunction f) { return Run::of(Run::Kind::kernel, f); }
 inline Run by_value(KernelFunction f) { return Run::of(Run::Kind::by_value, f); }
 // A view: the shape rule itself adds outputs that share the first input's storage.
 inline Run view() { return Run::of(Run::Kind::view, nullptr); }
-// A composite has `.shape = of_parts()` and `.gradient = of_parts()`.
-inline Run composite(CompositeFunction f) { return Run::of_parts(f); }
+// Other ops give a composite its shape and its gradient.
+inline Run composite(CompositeFunction f) { return Run::of_ops(f); }
 
 struct Rule {
+  Rule() = default;
   template <class F>
     requires std::is_convertible_v<F, GradientFunction>
   Rule(F f) : function(f) {}
   struct Reason {
     std::string_view text;
   };
-  Rule(Reason reason) : function(nullptr), reason(reason.text) {}
-  GradientFunction function;
-  std::string_view reason;  // why there is none
+  Rule(Reason reason) : reason(reason.text) {}
+  GradientFunction function = nullptr;
+  std::string_view reason = "of its parts";  // why there is none
 };
 inline Rule no_gradient(std::string_view reason) { return Rule::Reason{reason}; }
-struct OfParts {
-  operator Shape() const { return Shape(Result::promoted, 0); }
-  operator Rule() const { return no_gradient("of its parts"); }
-};
-inline OfParts of_parts() { return {}; }
 
 class Batched;
 using BatchFunction = Values (*)(const Batched& batch);
@@ -195,11 +191,11 @@ inline BatchRule no_batch(std::string_view reason) {
 
 // What the declaration says; `Op` adds what is derived from it.
 struct Declaration {
-  std::string_view signature;
+  std::string_view signature = {};  // with the name; OP puts it in
   std::string_view doc;
-  Shape shape;
+  Shape shape = {};
   Run run;
-  Rule gradient;
+  Rule gradient = {};
   BatchRule batch = {};
   std::string_view shown_as = {};  // grad_fn's name where PyTorch's differs from the op's
 };
@@ -223,8 +219,11 @@ struct Op : Declaration {
 };
 
 struct Named {
-  std::string_view name;
-  Op operator+(Declaration declaration) const { return Op(name, declaration); }
+  std::string_view name, signature;
+  Op operator+(Declaration declaration) const {
+    declaration.signature = signature;
+    return Op(name, declaration);
+  }
 };
 
 // The registry, in order of names.
@@ -235,8 +234,9 @@ void link_ops();                           // resolves formulas; called once whe
 }  // namespace weft::graph
 
 // The two macros of the op language.
-#define OP(op_name)                            \
+#define OP(op_name, signature_text)            \
   extern const ::weft::graph::Op op_##op_name; \
-  const ::weft::graph::Op op_##op_name = ::weft::graph::Named{#op_name} + ::weft::graph::Declaration
+  const ::weft::graph::Op op_##op_name =       \
+      ::weft::graph::Named{#op_name, #op_name signature_text} + ::weft::graph::Declaration
 #define FORMULA(domain_name, parameters_text, ...) \
   ::weft::graph::Formula { ::weft::graph::Domain::domain_name, #parameters_text, #__VA_ARGS__ }

@@ -33,6 +33,5 @@ void matmul(const tensor::Array& a, const tensor::Array& b, const tensor::Array&
 // The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
 // needed.
 void set_blas_path(std::string path);
-bool blas_is_available();
 
 }  // namespace weft::kernels

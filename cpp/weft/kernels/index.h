@@ -28,8 +28,6 @@ class Places {
   // ones up to the first `before`, then inner ones.
   Places(const Array& array, std::span<const Array> indices, std::span<const int64_t> dims,
          int64_t before);
-  // Every index of one dimension.
-  Places(const Array& array, const Array& indices, int64_t dim);
   // index[i][j] stands for the place (index[i][j], j) if dim is 0, and so on.
   static Places of_elements(const Array& array, const Array& index, int64_t dim);
   // All elements of a view, in order, in its storage; they may coincide.

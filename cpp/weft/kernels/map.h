@@ -48,6 +48,16 @@ void run_formula(int formula, Lane lane, std::span<const Array> inputs, const Ar
 // out[...] = in[...] with conversion of dtype; shapes are equal, strides are free, no overlap
 // unless identical.
 void copy(const Array& in, const Array& out);
+// The same elements in a row and of a dtype: the array itself, or a copy.
+Array converted(const Array& array, DType dtype);
+// Calls make(array) with an array of a dtype: `out` itself, or one that is then copied to it.
+template <class Make>
+void made_as(DType dtype, const Array& out, Make make) {
+  if (out.dtype == dtype) return make(out);
+  const Array made = Array::allocate(out.sizes, dtype);
+  make(made);
+  copy(made, out);
+}
 void fill(const Array& out, double value);
 void fill(const Array& out, int64_t value);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "weft/tensor/array.h"
 
@@ -32,17 +33,18 @@ void cross_entropy(const Array& scores, const Array& classes, int64_t ignored, c
 void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
                             int64_t ignored, const Array& grad_scores);
 
-// gates (rows x 4 size) before their activation, in the order input, forget, cell, output.
-void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
-                const Array& cell_out);
-void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
-                         const Array& cell, const Array& cell_out, const Array& grad_gates,
-                         const Array& grad_cell_in);
-// Gates (rows x 3 size) from the input and from the hidden state: reset, update, new.
-void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
-               const Array& out);
-void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
-                        const Array& hidden, const Array& grad_from_input,
-                        const Array& grad_from_hidden, const Array& grad_hidden);
+// Gates of recurrent cells, before their activation: input, forget, cell and output for an LSTM
+// (rows x 4 size); the same with two forget gates for that of a tree, whose cell is (rows x 2 size);
+// reset, update and new for a GRU (rows x 3 size), from the input and from the hidden state. The
+// arrays of each kind, in this order; the last one is of the size of a state:
+enum class Gates : uint8_t {
+  lstm,           // gates, cell; hidden_out, cell_out
+  lstm_backward,  // grad_hidden, grad_cell, gates, cell; grad_gates, grad_cell_in; cell_out
+  tree_lstm,
+  tree_lstm_backward,
+  gru,            // from_input, from_hidden, hidden; out
+  gru_backward,   // grad, from_input, from_hidden, hidden; and the gradients of these three
+};
+void run_gates(Gates kind, std::initializer_list<Array> arrays);
 
 }  // namespace weft::kernels

@@ -216,9 +216,9 @@ Values image_rows(const Batched& b) {
 
 }  // namespace
 
-OP(convolution) {
-  .signature = "convolution(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], "
-               "padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor",
+OP(convolution,
+   "(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], padding: int[] "
+   "= [0], dilation: int[] = [1], groups: int = 1) -> Tensor") {
   .doc = "Slides a kernel over the last one or two dimensions of (N, C, ...): each output is a window's "
          "products with `weight` (out, C / groups, ...), added up over the window.",
   .shape = [](Call& call) { call.add_output(convolved_sizes(call), call.in(0).dtype); },
@@ -234,10 +234,9 @@ OP(convolution) {
   .batch = with_weights({1, 2}, image_rows),
 };
 
-OP(convolution_transpose) {
-  .signature = "convolution_transpose(input: Tensor, weight: Tensor, bias: Tensor? = None, "
-               "stride: int[] = [1], padding: int[] = [0], output_padding: int[] = [0], "
-               "dilation: int[] = [1], groups: int = 1) -> Tensor",
+OP(convolution_transpose,
+   "(input: Tensor, weight: Tensor, bias: Tensor? = None, stride: int[] = [1], padding: int[] "
+   "= [0], output_padding: int[] = [0], dilation: int[] = [1], groups: int = 1) -> Tensor") {
   .doc = "Spreads each element of (N, C, ...) over a window, times `weight` (C, out / groups, ...), "
          "and adds up where windows overlap: the gradient of a convolution's input.",
   .shape = [](Call& call) { call.add_output(transposed_sizes(call), call.in(0).dtype); },
@@ -255,10 +254,9 @@ OP(convolution_transpose) {
   .shown_as = "ConvolutionBackward0",
 };
 
-OP(convolution_weight) {
-  .signature = "convolution_weight(input: Tensor, grad: Tensor, kernel_size: int[], "
-               "stride: int[] = [1], padding: int[] = [0], dilation: int[] = [1], groups: int = 1) "
-               "-> Tensor",
+OP(convolution_weight,
+   "(input: Tensor, grad: Tensor, kernel_size: int[], stride: int[] = [1], padding: int[] = "
+   "[0], dilation: int[] = [1], groups: int = 1) -> Tensor") {
   .doc = "Returns the gradient of a convolution's weight from its input and its output's gradient.",
   .shape = [](Call& call) {
     const Array &input = call.in(0), &grad = call.in(1);

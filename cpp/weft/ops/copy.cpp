@@ -22,8 +22,7 @@ Values copy_rows(const Batched& b) {
 
 }  // namespace
 
-OP(copy) {
-  .signature = "copy(input: Tensor, source: Tensor|Number) -> Tensor",
+OP(copy, "(input: Tensor, source: Tensor|Number) -> Tensor") {
   .doc = "Returns source broadcast to input's shape and cast to its dtype. `x.copy_(y)` and `x[i] = y` "
          "are its in-place form.",
   .shape = [](Call& call) {
@@ -38,8 +37,7 @@ OP(copy) {
   .batch = copy_rows,
 };
 
-OP(fill) {
-  .signature = "fill(input: Tensor, value: Tensor|Number) -> Tensor",
+OP(fill, "(input: Tensor, value: Tensor|Number) -> Tensor") {
   .doc = "Returns a tensor like input with every element equal to value.",
   .shape = [](Call& call) {
     call.require(call[1].rank() == 0, ErrorKind::shape,
@@ -51,8 +49,7 @@ OP(fill) {
   .batch = copy_rows,
 };
 
-OP(zero) {
-  .signature = "zero(input: Tensor) -> Tensor",
+OP(zero, "(input: Tensor) -> Tensor") {
   .doc = "Returns a tensor of zeros like input; `x.zero_()` is its in-place form.",
   .shape = [](Call& call) { call.add_output(call[0].sizes(), call[0].dtype()); },
   .run = kernel([](Call& call) { kernels::fill(call.out(), int64_t{0}); }),
@@ -60,8 +57,7 @@ OP(zero) {
   .batch = rows_alike,
 };
 
-OP(cast) {
-  .signature = "cast(input: Tensor, dtype: dtype) -> Tensor",
+OP(cast, "(input: Tensor, dtype: dtype) -> Tensor") {
   .doc = "Copies a tensor into another dtype. Floats lose their fraction on the way to integers, "
          "which keep their low bits when they are too large.",
   .shape = [](Call& call) { call.add_output(call.in(0).sizes, call.dtype("dtype")); },
@@ -72,8 +68,7 @@ OP(cast) {
   .shown_as = "ToCopyBackward0",
 };
 
-OP(clone) {
-  .signature = "clone(input: Tensor) -> Tensor",
+OP(clone, "(input: Tensor) -> Tensor") {
   .doc = "Copies a tensor into memory of its own.",
   .shape = [](Call& call) { call.add_output(call.in(0).sizes, call.in(0).dtype); },
   .run = kernel([](Call& call) { kernels::copy(call.in(0), call.out()); }),
@@ -81,14 +76,11 @@ OP(clone) {
   .batch = rows_alike,
 };
 
-OP(contiguous) {
-  .signature = "contiguous(input: Tensor) -> Tensor",
+OP(contiguous, "(input: Tensor) -> Tensor") {
   .doc = "Returns the tensor itself if its elements lie in a row, otherwise a copy.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     return {call.in(0).is_contiguous() ? call[0] : clone(call[0])};
   }),
-  .gradient = of_parts(),
 };
 
 }  // namespace weft::ops

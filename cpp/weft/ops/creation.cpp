@@ -26,17 +26,16 @@ void fill_with_zero(Call& call) { kernels::fill(call.out(), int64_t{0}); }
 // Writes value(i) into each element, in the widest type, then converts.
 template <class T, class F>
 void generate(const Array& out, DType dtype, F value) {
-  const Array made = out.dtype == dtype ? out : Array::allocate(out.sizes, dtype);
-  T* elements = made.as<T>();
-  const int64_t count = made.count();
-  for (int64_t i = 0; i < count; ++i) elements[i] = value(static_cast<T>(i));
-  if (out.dtype != dtype) kernels::copy(made, out);
+  kernels::made_as(dtype, out, [&](const Array& made) {
+    T* elements = made.as<T>();
+    const int64_t count = made.count();
+    for (int64_t i = 0; i < count; ++i) elements[i] = value(static_cast<T>(i));
+  });
 }
 
 }  // namespace
 
-OP(zeros) {
-  .signature = "zeros(size: int[*], *, dtype: dtype? = None) -> Tensor",
+OP(zeros, "(size: int[*], *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns a tensor of zeros.",
   .shape = [](Call& call) { sized(call, tensor::default_dtype); },
   .run = kernel(fill_with_zero),
@@ -44,8 +43,7 @@ OP(zeros) {
   .batch = no_batch(runs_once),
 };
 
-OP(ones) {
-  .signature = "ones(size: int[*], *, dtype: dtype? = None) -> Tensor",
+OP(ones, "(size: int[*], *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns a tensor of ones.",
   .shape = [](Call& call) { sized(call, tensor::default_dtype); },
   .run = kernel([](Call& call) { kernels::fill(call.out(), int64_t{1}); }),
@@ -53,8 +51,7 @@ OP(ones) {
   .batch = no_batch(runs_once),
 };
 
-OP(zeros_like) {
-  .signature = "zeros_like(input: Tensor, *, dtype: dtype? = None) -> Tensor",
+OP(zeros_like, "(input: Tensor, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns zeros of the shape of input, and of its dtype if none is given.",
   .shape = [](Call& call) {
     call.add_output(call.in(0).sizes, dtype_or(call, call.in(0).dtype));
@@ -64,8 +61,7 @@ OP(zeros_like) {
   .batch = rows_alike,
 };
 
-OP(full) {
-  .signature = "full(size: int[], fill_value: Number, *, dtype: dtype? = None) -> Tensor",
+OP(full, "(size: int[], fill_value: Number, *, dtype: dtype? = None) -> Tensor") {
   .doc =
       "Returns a tensor whose elements are all fill_value; its dtype is the number's if none is "
       "given.",
@@ -86,8 +82,7 @@ OP(full) {
   .batch = no_batch(runs_once),
 };
 
-OP(arange) {
-  .signature = "arange(start: Number, step: Number, count: int, *, dtype: dtype) -> Tensor",
+OP(arange, "(start: Number, step: Number, count: int, *, dtype: dtype) -> Tensor") {
   .doc = "Returns start, start + step and so on: count numbers. Integers are exact.",
   .shape = [](Call& call) {
     tensor::checked_count(call.heading(), Dims{call.integer("count")});

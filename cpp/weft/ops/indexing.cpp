@@ -215,8 +215,7 @@ Array without_leading_ones(Array array, size_t rank) {
 
 // --- one index for each element ------------------------------------------------------------------
 
-OP(gather) {
-  .signature = "gather(input: Tensor, dim: int, index: Tensor) -> Tensor",
+OP(gather, "(input: Tensor, dim: int, index: Tensor) -> Tensor") {
   .doc = "Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j].",
   .shape = [](Call& call) {
     check_elements(call);
@@ -236,8 +235,7 @@ OP(gather) {
   .batch = rows_along,
 };
 
-OP(scatter) {
-  .signature = "scatter(input: Tensor, dim: int, index: Tensor, src: Tensor|Number) -> Tensor",
+OP(scatter, "(input: Tensor, dim: int, index: Tensor, src: Tensor|Number) -> Tensor") {
   .doc =
       "Returns a copy of input with elements along a dimension replaced: for dim 0, "
       "out[index[i][j]][j] = src[i][j]. Where indices repeat, the last one counts.",
@@ -258,8 +256,7 @@ OP(scatter) {
   },
 };
 
-OP(scatter_add) {
-  .signature = "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
+OP(scatter_add, "(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor") {
   .doc =
       "Returns a copy of input with values added along a dimension: for dim 0, out[index[i][j]][j] "
       "+= src[i][j]. The order of additions is fixed.",
@@ -272,9 +269,8 @@ OP(scatter_add) {
   .batch = rows_along,
 };
 
-OP(scatter_combine) {
-  .signature =
-      "scatter_combine(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor",
+OP(scatter_combine,
+   "(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor") {
   .doc =
       "Returns a copy of input with values combined along a dimension as scatter_add adds them; "
       "reduce is 'prod', 'amax' or 'amin'.",
@@ -289,8 +285,7 @@ OP(scatter_combine) {
 
 // --- indices of whole dimensions -----------------------------------------------------------------
 
-OP(index) {
-  .signature = "index(input: Tensor, indices: Tensor[], dims: int[]) -> Tensor",
+OP(index, "(input: Tensor, indices: Tensor[], dims: int[]) -> Tensor") {
   .doc =
       "Picks elements by integer tensors, one for each of dims, broadcast against each other. "
       "Their dimensions take the place of dims if those are neighbours, and come first otherwise.",
@@ -316,8 +311,7 @@ OP(index) {
   }),
 };
 
-OP(index_select) {
-  .signature = "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
+OP(index_select, "(input: Tensor, dim: int, index: Tensor) -> Tensor") {
   .doc = "Picks slices of a dimension by their indices.",
   .shape = [](Call& call) {
     Dims sizes = call.in(0).sizes;
@@ -345,8 +339,7 @@ OP(index_select) {
   }),
 };
 
-OP(embedding) {
-  .signature = "embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1) -> Tensor",
+OP(embedding, "(weight: Tensor, indices: Tensor, padding_idx: int = -1) -> Tensor") {
   .doc = "Looks up rows of a matrix. The row padding_idx, if it is not negative, gets no gradient.",
   .shape = [](Call& call) {
     call.require(call.in(0).rank() == 2, ErrorKind::shape,
@@ -367,9 +360,7 @@ OP(embedding) {
   }),
 };
 
-OP(index_backward) {
-  .signature =
-      "index_backward(grad: Tensor, indices: Tensor[], size: int[], dims: int[]) -> Tensor",
+OP(index_backward, "(grad: Tensor, indices: Tensor[], size: int[], dims: int[]) -> Tensor") {
   .doc = "Sums a gradient into zeros where index would read, in the order of the indices.",
   .shape = [](Call& call) {
     const Dims& size = call.integers("size");
@@ -402,10 +393,9 @@ OP(index_backward) {
   },
 };
 
-OP(index_put) {
-  .signature =
-      "index_put(input: Tensor, indices: Tensor[], values: Tensor, dims: int[], accumulate: bool = "
-      "False) -> Tensor",
+OP(index_put,
+   "(input: Tensor, indices: Tensor[], values: Tensor, dims: int[], accumulate: bool = False) "
+   "-> Tensor") {
   .doc =
       "Returns a copy of input with values written (or added, with accumulate) where index would "
       "read. Where indices repeat, the last value counts, or all are added in order.",
@@ -465,8 +455,7 @@ OP(index_put) {
 
 // --- masks ---------------------------------------------------------------------------------------
 
-OP(masked_fill) {
-  .signature = "masked_fill(input: Tensor, mask: Tensor, value: Tensor|Number) -> Tensor",
+OP(masked_fill, "(input: Tensor, mask: Tensor, value: Tensor|Number) -> Tensor") {
   .doc = "Returns a copy of input with a value where mask is true.",
   .shape = [](Call& call) {
     call.require(call[1].dtype() == DType::boolean, ErrorKind::dtype,
@@ -480,8 +469,7 @@ OP(masked_fill) {
   },
 };
 
-OP(nonzero) {
-  .signature = "nonzero(input: Tensor) -> Tensor",
+OP(nonzero, "(input: Tensor) -> Tensor") {
   .doc = "Returns the indices of all elements that are not zero, one row for each.",
   .shape = [](Call&) {},
   .run = by_value([](Call& call) {

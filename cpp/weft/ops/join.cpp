@@ -54,8 +54,7 @@ void copy_pieces(Call& call, bool stacked) {
 
 }  // namespace
 
-OP(cat) {
-  .signature = "cat(tensors: Tensor[], dim: int = 0) -> Tensor",
+OP(cat, "(tensors: Tensor[], dim: int = 0) -> Tensor") {
   .doc =
       "Joins tensors along an existing dimension. All other sizes must agree; tensors of shape "
       "(0,) are skipped.",
@@ -110,8 +109,7 @@ OP(cat) {
   .batch = rows_along,
 };
 
-OP(stack) {
-  .signature = "stack(tensors: Tensor[], dim: int = 0) -> Tensor",
+OP(stack, "(tensors: Tensor[], dim: int = 0) -> Tensor") {
   .doc = "Joins tensors of one shape along a new dimension.",
   .shape = [](Call& call) {
     call.require(!call.inputs.empty(), ErrorKind::value, "tensors must not be an empty list");

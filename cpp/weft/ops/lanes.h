@@ -6,7 +6,7 @@
 
 namespace weft::ops {
 
-inline DType lane_dtype(DType dtype) { return tensor::dtype_of(tensor::lane_of(dtype)); }
+using tensor::lane_dtype;
 
 // Input i as contiguous memory of the lane's dtype; empty where it was not given.
 inline tensor::Array lane_input(const graph::Call& call, size_t i, DType lane) {
@@ -20,11 +20,7 @@ inline tensor::Array lane_input(const graph::Call& call, size_t i) {
 // Runs a kernel on an output of its lane's dtype, and converts if the output is of a narrower one.
 template <class Kernel>
 void into(const tensor::Array& out, Kernel kernel) {
-  const DType lane = lane_dtype(out.dtype);
-  if (out.dtype == lane) return kernel(out);
-  const tensor::Array wide = tensor::Array::allocate(out.sizes, lane);
-  kernel(wide);
-  kernels::copy(wide, out);
+  kernels::made_as(lane_dtype(out.dtype), out, kernel);
 }
 
 // The same for several outputs: kernel(arrays).

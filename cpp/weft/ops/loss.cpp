@@ -39,9 +39,9 @@ double read(const Array& array, int64_t i = 0) {
 
 }  // namespace
 
-OP(cross_entropy_classes) {
-  .signature = "cross_entropy_classes(input: Tensor, target: Tensor, ignore_index: int = -100, "
-               "reduction: str = 'mean') -> (loss: Tensor, rows: Tensor)",
+OP(cross_entropy_classes,
+   "(input: Tensor, target: Tensor, ignore_index: int = -100, reduction: str = 'mean') -> "
+   "(loss: Tensor, rows: Tensor)") {
   .doc = "Returns the cross-entropy of rows of scores (N, C) with classes (N,), and how many rows "
          "count: those of class `ignore_index` do not.",
   .shape = [](Call& call) {
@@ -103,9 +103,9 @@ OP(cross_entropy_classes) {
   .shown_as = "NllLossBackward0",
 };
 
-OP(cross_entropy_backward) {
-  .signature = "cross_entropy_backward(grad: Tensor, input: Tensor, target: Tensor, rows: Tensor, "
-               "ignore_index: int = -100, reduction: str = 'mean') -> Tensor",
+OP(cross_entropy_backward,
+   "(grad: Tensor, input: Tensor, target: Tensor, rows: Tensor, ignore_index: int = -100, "
+   "reduction: str = 'mean') -> Tensor") {
   .doc = "Returns the gradient of the scores of cross_entropy_classes.",
   .shape = [](Call& call) {
     require_classes(call, 1, 2);

@@ -78,8 +78,7 @@ static Value weight_gradient(const Value& a, const Value& b) {
   return outer_sum(a, b);
 }
 
-OP(mm) {
-  .signature = "mm(input: Tensor, mat2: Tensor) -> Tensor",
+OP(mm, "(input: Tensor, mat2: Tensor) -> Tensor") {
   .doc = "Multiplies two matrices.",
   .shape = [](Call& call) {
     require_rank(call, 0, 2);
@@ -100,8 +99,7 @@ OP(mm) {
   }),
 };
 
-OP(outer_sum) {
-  .signature = "outer_sum(input: Tensor, other: Tensor) -> Tensor",
+OP(outer_sum, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all "
          "dimensions but the last are taken as one. The gradient of a linear layer's weight.",
   .shape = [](Call& call) {
@@ -139,8 +137,7 @@ OP(outer_sum) {
   },
 };
 
-OP(linear) {
-  .signature = "linear(input: Tensor, weight: Tensor, bias: Tensor? = None) -> Tensor",
+OP(linear, "(input: Tensor, weight: Tensor, bias: Tensor? = None) -> Tensor") {
   .doc = "Applies input @ transpose(weight) + bias to the last dimension. `weight` is (out, in).",
   .shape = [](Call& call) {
     const Array &input = call.in(0), &weight = call.in(1);
@@ -207,8 +204,7 @@ OP(linear) {
   .shown_as = "AddmmBackward0",
 };
 
-OP(bmm) {
-  .signature = "bmm(input: Tensor, mat2: Tensor) -> Tensor",
+OP(bmm, "(input: Tensor, mat2: Tensor) -> Tensor") {
   .doc = "Multiplies a batch of matrices with another, one by one.",
   .shape = [](Call& call) {
     require_rank(call, 0, 3);
@@ -226,8 +222,7 @@ OP(bmm) {
   .batch = matrix_rows,
 };
 
-OP(mv) {
-  .signature = "mv(input: Tensor, vec: Tensor) -> Tensor",
+OP(mv, "(input: Tensor, vec: Tensor) -> Tensor") {
   .doc = "Multiplies a matrix with a vector.",
   .shape = [](Call& call) {
     require_rank(call, 0, 2);
@@ -252,8 +247,7 @@ OP(mv) {
   }),
 };
 
-OP(dot) {
-  .signature = "dot(input: Tensor, tensor: Tensor) -> Tensor",
+OP(dot, "(input: Tensor, tensor: Tensor) -> Tensor") {
   .doc = "Adds up the products of two vectors' elements.",
   .shape = [](Call& call) {
     require_rank(call, 0, 1);
@@ -278,8 +272,7 @@ OP(dot) {
 
 // --- any number of dimensions -----------------------------------------------------------------------
 
-OP(batched_matmul) {
-  .signature = "batched_matmul(input: Tensor, other: Tensor) -> Tensor",
+OP(batched_matmul, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Multiplies matrices in the last two dimensions; the dimensions before them broadcast.",
   .shape = [](Call& call) {
     const Dims &a = call.in(0).sizes, &b = call.in(1).sizes;
@@ -320,11 +313,9 @@ OP(batched_matmul) {
   .shown_as = "UnsafeViewBackward0",
 };
 
-OP(matmul) {
-  .signature = "matmul(input: Tensor, other: Tensor) -> Tensor",
+OP(matmul, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Multiplies vectors, matrices or batches of matrices. A vector counts as a row on the left "
          "and as a column on the right; dimensions before the last two broadcast.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Value &a = call[0], &b = call[1];
     const int64_t a_rank = a.rank(), b_rank = b.rank();
@@ -347,13 +338,11 @@ OP(matmul) {
     if (a_rank == 1) return {squeeze(batched_matmul(unsqueeze(a, 0), b), {{-2}})};
     return {batched_matmul(a, b)};
   }),
-  .gradient = of_parts(),
 };
 
 // --- a product added to something --------------------------------------------------------------------
 
-OP(addmm) {
-  .signature = "addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor",
+OP(addmm, "(input: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor") {
   .doc = "Returns input + mat1 @ mat2.",
   .shape = [](Call& call) {
     require_rank(call, 1, 2);

@@ -68,8 +68,7 @@ Dims last_dims(int64_t rank, size_t count) {
 
 // --- softmax ----------------------------------------------------------------------------------------
 
-OP(softmax) {
-  .signature = "softmax(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
+OP(softmax, "(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns the exponentials along a dimension, divided by their sum.",
   .shape = softmax_shape,
   .run = kernel(run_softmax<false>),
@@ -79,8 +78,7 @@ OP(softmax) {
   .batch = rows_along,
 };
 
-OP(log_softmax) {
-  .signature = "log_softmax(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
+OP(log_softmax, "(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns the logarithm of `softmax`, without overflow.",
   .shape = softmax_shape,
   .run = kernel(run_softmax<true>),
@@ -90,8 +88,7 @@ OP(log_softmax) {
   .batch = rows_along,
 };
 
-OP(softmax_backward) {
-  .signature = "softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
+OP(softmax_backward, "(grad: Tensor, output: Tensor, dim: int) -> Tensor") {
   .doc = "Returns the gradient of softmax's input: output * (grad - sum(grad * output)).",
   .shape = softmax_backward_shape,
   .run = kernel(run_softmax_backward<false>),
@@ -104,8 +101,7 @@ OP(softmax_backward) {
   .batch = rows_along,
 };
 
-OP(log_softmax_backward) {
-  .signature = "log_softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
+OP(log_softmax_backward, "(grad: Tensor, output: Tensor, dim: int) -> Tensor") {
   .doc = "Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad).",
   .shape = softmax_backward_shape,
   .run = kernel(run_softmax_backward<true>),
@@ -120,9 +116,9 @@ OP(log_softmax_backward) {
 
 // --- normalisation ----------------------------------------------------------------------------------
 
-OP(layer_norm) {
-  .signature = "layer_norm(input: Tensor, normalized_shape: int[], weight: Tensor? = None, "
-               "bias: Tensor? = None, eps: float = 1e-05) -> Tensor",
+OP(layer_norm,
+   "(input: Tensor, normalized_shape: int[], weight: Tensor? = None, bias: Tensor? = None, "
+   "eps: float = 1e-05) -> Tensor") {
   .doc = "Brings the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then "
          "multiplies by `weight` and adds `bias`.",
   .shape = [](Call& call) {
@@ -182,10 +178,9 @@ OP(layer_norm) {
   .shown_as = "NativeLayerNormBackward0",
 };
 
-OP(layer_norm_backward) {
-  .signature = "layer_norm_backward(grad: Tensor, input: Tensor, weight: Tensor? = None, "
-               "size: int = 1, eps: float = 1e-05, wanted: int = 7) -> "
-               "(grad_input: Tensor, grad_weight: Tensor, grad_bias: Tensor)",
+OP(layer_norm_backward,
+   "(grad: Tensor, input: Tensor, weight: Tensor? = None, size: int = 1, eps: float = 1e-05, "
+   "wanted: int = 7) -> (grad_input: Tensor, grad_weight: Tensor, grad_bias: Tensor)") {
   .doc = "Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not "
          "set are empty.",
   .shape = [](Call& call) {

@@ -39,28 +39,25 @@ void infer_quotient(Call& call) {
 }
 
 // A formula that tells something of each element.
-Declaration predicate(std::string_view signature, std::string_view doc, Formula formula) {
-  return {signature, doc, elementwise(boolean), formula, no_gradient(constant_result)};
+Declaration predicate(std::string_view doc, Formula formula) {
+  return {{}, doc, elementwise(boolean), formula, no_gradient(constant_result)};
 }
 
-Declaration of_integers(std::string_view signature, std::string_view doc, Formula formula) {
-  return {signature, doc, elementwise(promoted), formula, no_gradient("its operands are integers")};
+Declaration of_integers(std::string_view doc, Formula formula) {
+  return {.doc = doc, .run = formula, .gradient = no_gradient("its operands are integers")};
 }
 
 }  // namespace
 
 // --- arithmetic -----------------------------------------------------------------------------------
 
-OP(add) {
-  .signature = "add(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(add, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Adds two tensors.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), x + y),
   .gradient = [](Gradient& g) -> Values { return {g.grad(), g.grad()}; },
 };
 
-OP(sub) {
-  .signature = "sub(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(sub, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Subtracts other from input.",
   .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x, y), x - y),
@@ -69,10 +66,8 @@ OP(sub) {
   },
 };
 
-OP(mul) {
-  .signature = "mul(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(mul, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Multiplies two tensors.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), x * y),
   .gradient = [](Gradient& g) -> Values {
     return {g.needs(0) ? g.grad() * g.input(1) : Value(),
@@ -80,10 +75,8 @@ OP(mul) {
   },
 };
 
-OP(div) {
-  .signature = "div(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(div, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Divides input by other; integers give floating-point quotients.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), x / y),
   .gradient = [](Gradient& g) -> Values {
     const Value over = g.grad() / g.input(1);
@@ -91,8 +84,7 @@ OP(div) {
   },
 };
 
-OP(div_floor) {
-  .signature = "div_floor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(div_floor, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Divides and rounds down: div with rounding_mode='floor'.",
   .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
@@ -103,8 +95,7 @@ OP(div_floor) {
   .shown_as = "DivBackward0",
 };
 
-OP(div_trunc) {
-  .signature = "div_trunc(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(div_trunc, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Divides and rounds toward zero: div with rounding_mode='trunc'.",
   .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), trunc(x / y)),
@@ -115,16 +106,14 @@ OP(div_trunc) {
   .shown_as = "DivBackward0",
 };
 
-OP(floor_divide) {
-  .signature = "floor_divide(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(floor_divide, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Divides and rounds down. Integers divided by zero give 0.",
   .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), floor_divide(x, y)),
   .gradient = no_gradient(constant_result),
 };
 
-OP(remainder) {
-  .signature = "remainder(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(remainder, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Computes Python's modulus: the remainder has the sign of other.",
   .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), remainder(x, y)),
@@ -134,8 +123,7 @@ OP(remainder) {
   },
 };
 
-OP(fmod) {
-  .signature = "fmod(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(fmod, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Computes C's remainder, which has the sign of input.",
   .shape = infer_quotient,
   .run = FORMULA(numbers, (x, y), fmod(x, y)),
@@ -145,8 +133,7 @@ OP(fmod) {
   },
 };
 
-OP(pow) {
-  .signature = "pow(input: Tensor|Number, exponent: Tensor|Number) -> Tensor",
+OP(pow, "(input: Tensor|Number, exponent: Tensor|Number) -> Tensor") {
   .doc = "Raises input to the power of exponent.",
   .shape = [](Call& call) {
     infer_elementwise(call, promoted);
@@ -169,32 +156,27 @@ OP(pow) {
   },
 };
 
-OP(neg) {
-  .signature = "neg(input: Tensor) -> Tensor",
+OP(neg, "(input: Tensor) -> Tensor") {
   .doc = "Turns the sign of each element.",
   .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x), -x),
   .gradient = [](Gradient& g) -> Values { return {-g.grad()}; },
 };
 
-OP(abs) {
-  .signature = "abs(input: Tensor) -> Tensor",
+OP(abs, "(input: Tensor) -> Tensor") {
   .doc = "Returns the absolute value of each element.",
   .shape = elementwise(numeric),
   .run = FORMULA(numbers, (x), abs(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * sign(g.input())}; },
 };
 
-OP(sign) {
-  .signature = "sign(input: Tensor) -> Tensor",
+OP(sign, "(input: Tensor) -> Tensor") {
   .doc = "Returns -1, 0 or 1 by the sign of each element.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), sign(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(square) {
-  .signature = "square(input: Tensor) -> Tensor",
+OP(square, "(input: Tensor) -> Tensor") {
   .doc = "Multiplies each element by itself.",
   .shape = elementwise(counted),
   .run = FORMULA(numbers, (x), x * x),
@@ -202,19 +184,15 @@ OP(square) {
   .shown_as = "PowBackward0",
 };
 
-OP(reciprocal) {
-  .signature = "reciprocal(input: Tensor) -> Tensor",
+OP(reciprocal, "(input: Tensor) -> Tensor") {
   .doc = "Returns 1 / input.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), 1 / x),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * (g.output() * g.output())}; },
 };
 
-OP(addcmul) {
-  .signature = "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, "
-               "value: Tensor|Number = 1) -> Tensor",
+OP(addcmul,
+   "(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Tensor|Number = 1) -> Tensor") {
   .doc = "Computes input + value * tensor1 * tensor2.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, a, b, value), x + value * a * b),
   .gradient = [](Gradient& g) -> Values {
     Values result(4);
@@ -226,10 +204,8 @@ OP(addcmul) {
   },
 };
 
-OP(lerp) {
-  .signature = "lerp(input: Tensor, end: Tensor, weight: Tensor|Number) -> Tensor",
+OP(lerp, "(input: Tensor, end: Tensor, weight: Tensor|Number) -> Tensor") {
   .doc = "Interpolates between input (weight 0) and end (weight 1).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y, w), abs(w) < 0.5 ? x + w * (y - x) : y - (y - x) * (1 - w)),
   .gradient = [](Gradient& g) -> Values {
     Values result(3);
@@ -242,8 +218,7 @@ OP(lerp) {
 
 // --- choice ---------------------------------------------------------------------------------------
 
-OP(where) {
-  .signature = "where(condition: Tensor, input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(where, "(condition: Tensor, input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Takes elements of input where condition holds, of other where it does not.",
   .shape = elementwise(promoted, 1),
   .run = FORMULA(numbers, (c, x, y), c != 0 ? x : y),
@@ -253,28 +228,22 @@ OP(where) {
   },
 };
 
-OP(maximum) {
-  .signature = "maximum(input: Tensor, other: Tensor) -> Tensor",
+OP(maximum, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the larger of two elements; a NaN wins. At equal ones each gets half of the "
          "gradient.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), max(x, y)),
   .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, true); },
 };
 
-OP(minimum) {
-  .signature = "minimum(input: Tensor, other: Tensor) -> Tensor",
+OP(minimum, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the smaller of two elements; a NaN wins. At equal ones each gets half of the "
          "gradient.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, y), min(x, y)),
   .gradient = [](Gradient& g) -> Values { return extreme_gradient(g, false); },
 };
 
-OP(clamp_min) {
-  .signature = "clamp_min(input: Tensor, min: Tensor|Number) -> Tensor",
+OP(clamp_min, "(input: Tensor, min: Tensor|Number) -> Tensor") {
   .doc = "Raises elements that are below min to min.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low), max(x, low)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &low = g.input(1);
@@ -282,10 +251,8 @@ OP(clamp_min) {
   },
 };
 
-OP(clamp_max) {
-  .signature = "clamp_max(input: Tensor, max: Tensor|Number) -> Tensor",
+OP(clamp_max, "(input: Tensor, max: Tensor|Number) -> Tensor") {
   .doc = "Lowers elements that are above max to max.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, high), min(x, high)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &high = g.input(1);
@@ -294,10 +261,8 @@ OP(clamp_max) {
   },
 };
 
-OP(clamp_range) {
-  .signature = "clamp_range(input: Tensor, min: Tensor|Number, max: Tensor|Number) -> Tensor",
+OP(clamp_range, "(input: Tensor, min: Tensor|Number, max: Tensor|Number) -> Tensor") {
   .doc = "Limits elements to the range from min to max; max wins where min is larger.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low, high), min(max(x, low), high)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &low = g.input(1), &high = g.input(2);
@@ -310,103 +275,82 @@ OP(clamp_range) {
   .shown_as = "ClampBackward1",
 };
 
-OP(clamp) {
-  .signature = "clamp(input: Tensor, min: Tensor|Number? = None, max: Tensor|Number? = None) -> "
-               "Tensor",
+OP(clamp, "(input: Tensor, min: Tensor|Number? = None, max: Tensor|Number? = None) -> Tensor") {
   .doc = "Limits elements to the range from min to max. The gradient passes at the bounds.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     call.require(call[1] || call[2], ErrorKind::value, "at least one of min and max must be given");
     if (!call[2]) return {clamp_min(call[0], call[1])};
     if (!call[1]) return {clamp_max(call[0], call[2])};
     return {clamp_range(call[0], call[1], call[2])};
   }),
-  .gradient = of_parts(),
 };
 
 // --- comparison -----------------------------------------------------------------------------------
 
-OP(eq) {predicate(
-  "eq(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(eq, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input equals other.",
   FORMULA(numbers, (x, y), x == y))};
 
-OP(ne) {predicate(
-  "ne(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(ne, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input differs from other.",
   FORMULA(numbers, (x, y), x != y))};
 
-OP(lt) {predicate(
-  "lt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(lt, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input is less than other.",
   FORMULA(numbers, (x, y), x < y))};
 
-OP(le) {predicate(
-  "le(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(le, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input is less than or equal to other.",
   FORMULA(numbers, (x, y), x <= y))};
 
-OP(gt) {predicate(
-  "gt(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(gt, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input is greater than other.",
   FORMULA(numbers, (x, y), x > y))};
 
-OP(ge) {predicate(
-  "ge(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(ge, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {predicate(
   "Tells where input is greater than or equal to other.",
   FORMULA(numbers, (x, y), x >= y))};
 
-OP(isnan) {predicate(
-  "isnan(input: Tensor) -> Tensor",
+OP(isnan, "(input: Tensor) -> Tensor") {predicate(
   "Tells which elements are NaN.",
   FORMULA(numbers, (x), isnan(x)))};
 
-OP(isinf) {predicate(
-  "isinf(input: Tensor) -> Tensor",
+OP(isinf, "(input: Tensor) -> Tensor") {predicate(
   "Tells which elements are infinite.",
   FORMULA(numbers, (x), isinf(x)))};
 
-OP(isfinite) {predicate(
-  "isfinite(input: Tensor) -> Tensor",
+OP(isfinite, "(input: Tensor) -> Tensor") {predicate(
   "Tells which elements are neither infinite nor NaN.",
   FORMULA(numbers, (x), !(isinf(x) || isnan(x))))};
 
 // --- logic and bits -------------------------------------------------------------------------------
 
-OP(logical_and) {predicate(
-  "logical_and(input: Tensor, other: Tensor) -> Tensor",
+OP(logical_and, "(input: Tensor, other: Tensor) -> Tensor") {predicate(
   "Tells where both elements are nonzero.",
   FORMULA(numbers, (x, y), x != 0 && y != 0))};
 
-OP(logical_or) {predicate(
-  "logical_or(input: Tensor, other: Tensor) -> Tensor",
+OP(logical_or, "(input: Tensor, other: Tensor) -> Tensor") {predicate(
   "Tells where an element of the two is nonzero.",
   FORMULA(numbers, (x, y), x != 0 || y != 0))};
 
-OP(logical_not) {predicate(
-  "logical_not(input: Tensor) -> Tensor",
+OP(logical_not, "(input: Tensor) -> Tensor") {predicate(
   "Tells which elements are zero.",
   FORMULA(numbers, (x), x == 0))};
 
-OP(bitwise_and) {of_integers(
-  "bitwise_and(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(bitwise_and, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(
   "Combines the bits of two integers by and; for bool it is logical and.",
   FORMULA(integers, (x, y), x & y))};
 
-OP(bitwise_or) {of_integers(
-  "bitwise_or(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(bitwise_or, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(
   "Combines the bits of two integers by or; for bool it is logical or.",
   FORMULA(integers, (x, y), x | y))};
 
-OP(bitwise_xor) {of_integers(
-  "bitwise_xor(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(bitwise_xor, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(
   "Combines the bits of two integers by exclusive or; for bool it is logical xor.",
   FORMULA(integers, (x, y), x ^ y))};
 
-OP(bitwise_not) {
-  .signature = "bitwise_not(input: Tensor) -> Tensor",
+OP(bitwise_not, "(input: Tensor) -> Tensor") {
   .doc = "Turns every bit of an integer; for bool it is logical not.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const DType dtype = call[0].dtype();
     call.require(!tensor::is_floating(dtype), ErrorKind::dtype, "needs integers or bool, got ",
@@ -414,21 +358,17 @@ OP(bitwise_not) {
     if (dtype == DType::boolean) return {logical_not(call[0])};
     return {bitwise_xor(call[0], -1)};
   }),
-  .gradient = of_parts(),
 };
 
-OP(bitwise_left_shift) {of_integers(
-  "bitwise_left_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(bitwise_left_shift, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(
   "Shifts bits to the left by other places. A shift by more bits than there are gives 0.",
   FORMULA(integers, (x, y), shift_left(x, y)))};
 
-OP(bitwise_right_shift) {of_integers(
-  "bitwise_right_shift(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(bitwise_right_shift, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {of_integers(
   "Shifts bits to the right by other places; the sign stays.",
   FORMULA(integers, (x, y), shift_right(x, y)))};
 
-OP(gcd) {of_integers(
-  "gcd(input: Tensor, other: Tensor) -> Tensor",
+OP(gcd, "(input: Tensor, other: Tensor) -> Tensor") {of_integers(
   "Returns the greatest common divisor of two integers.",
   FORMULA(integers, (x, y), gcd(x, y)))};
 

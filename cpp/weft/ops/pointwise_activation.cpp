@@ -4,18 +4,14 @@
 namespace weft::ops {
 using namespace graph;
 
-OP(sigmoid) {
-  .signature = "sigmoid(input: Tensor) -> Tensor",
+OP(sigmoid, "(input: Tensor) -> Tensor") {
   .doc = "Computes 1 / (1 + exp(-x)).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sigmoid(x)),
   .gradient = [](Gradient& g) -> Values { return {sigmoid_backward(g.grad(), g.output())}; },
 };
 
-OP(sigmoid_backward) {
-  .signature = "sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor",
+OP(sigmoid_backward, "(grad: Tensor, output: Tensor) -> Tensor") {
   .doc = "Returns the gradient of sigmoid's input: one pass instead of three.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (g, y), g * ((1 - y) * y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &slope = g.input(0), &y = g.input(1);
@@ -23,27 +19,21 @@ OP(sigmoid_backward) {
   },
 };
 
-OP(logsigmoid) {
-  .signature = "logsigmoid(input: Tensor) -> Tensor",
+OP(logsigmoid, "(input: Tensor) -> Tensor") {
   .doc = "Computes log(sigmoid(x)) without underflow.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), logsigmoid(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * sigmoid(-g.input())}; },
   .shown_as = "LogSigmoidBackward0",
 };
 
-OP(relu) {
-  .signature = "relu(input: Tensor) -> Tensor",
+OP(relu, "(input: Tensor) -> Tensor") {
   .doc = "Replaces negative elements by 0. The gradient at 0 is 0.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), x > 0 || isnan(x) ? x : 0),
   .gradient = [](Gradient& g) -> Values { return {where(le(g.output(), 0), 0, g.grad())}; },
 };
 
-OP(leaky_relu) {
-  .signature = "leaky_relu(input: Tensor, negative_slope: Tensor|Number = 0.01) -> Tensor",
+OP(leaky_relu, "(input: Tensor, negative_slope: Tensor|Number = 0.01) -> Tensor") {
   .doc = "Multiplies negative elements by negative_slope.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, slope), x > 0 ? x : x * slope),
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input();
@@ -52,12 +42,11 @@ OP(leaky_relu) {
   },
 };
 
-OP(elu) {
-  .signature = "elu(input: Tensor, alpha: Tensor|Number = 1.0, scale: Tensor|Number = 1.0, "
-               "input_scale: Tensor|Number = 1.0) -> Tensor",
+OP(elu,
+   "(input: Tensor, alpha: Tensor|Number = 1.0, scale: Tensor|Number = 1.0, input_scale: "
+   "Tensor|Number = 1.0) -> Tensor") {
   .doc = "Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones; "
          "scale multiplies both.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, alpha, scale, rate), scale * (x > 0 ? x : alpha * expm1(rate * x))),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &alpha = g.input(1), &rate = g.input(3);
@@ -69,10 +58,8 @@ OP(elu) {
   },
 };
 
-OP(silu) {
-  .signature = "silu(input: Tensor) -> Tensor",
+OP(silu, "(input: Tensor) -> Tensor") {
   .doc = "Computes x * sigmoid(x).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), silu(x)),
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input();
@@ -81,19 +68,15 @@ OP(silu) {
   },
 };
 
-OP(gelu_erf) {
-  .signature = "gelu_erf(input: Tensor) -> Tensor",
+OP(gelu_erf, "(input: Tensor) -> Tensor") {
   .doc = "Multiplies each element by the chance that a standard normal variable is below it.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), gelu(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * gelu_erf_slope(g.input())}; },
   .shown_as = "GeluBackward0",
 };
 
-OP(gelu_erf_slope) {
-  .signature = "gelu_erf_slope(input: Tensor) -> Tensor",
+OP(gelu_erf_slope, "(input: Tensor) -> Tensor") {
   .doc = "Computes the derivative of gelu_erf.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), gelu_slope(x)),
   .gradient = [](Gradient& g) -> Values {
     const Value square = g.input() * g.input();
@@ -101,10 +84,8 @@ OP(gelu_erf_slope) {
   },
 };
 
-OP(gelu_tanh) {
-  .signature = "gelu_tanh(input: Tensor) -> Tensor",
+OP(gelu_tanh, "(input: Tensor) -> Tensor") {
   .doc = "Computes gelu's approximation by tanh.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x),
                  x * sigmoid(1.5957691216057308 * x * (1 + 0.044715 * x * x))),
   .gradient = [](Gradient& g) -> Values {
@@ -117,10 +98,8 @@ OP(gelu_tanh) {
   .shown_as = "GeluBackward0",
 };
 
-OP(gelu) {
-  .signature = "gelu(input: Tensor, *, approximate: str = 'none') -> Tensor",
+OP(gelu, "(input: Tensor, *, approximate: str = 'none') -> Tensor") {
   .doc = "Computes the Gaussian error linear unit, exactly or by its approximation 'tanh'.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const std::string& approximate = call.string("approximate");
     if (approximate == "tanh") return {gelu_tanh(call[0])};
@@ -128,14 +107,11 @@ OP(gelu) {
                  "approximate must be 'none' or 'tanh', got '", approximate, "'");
     return {gelu_erf(call[0])};
   }),
-  .gradient = of_parts(),
 };
 
-OP(softplus) {
-  .signature = "softplus(input: Tensor, beta: Tensor|Number = 1.0, "
-               "threshold: Tensor|Number = 20.0) -> Tensor",
+OP(softplus,
+   "(input: Tensor, beta: Tensor|Number = 1.0, threshold: Tensor|Number = 20.0) -> Tensor") {
   .doc = "Computes log(1 + exp(beta * x)) / beta, and keeps x where beta * x exceeds threshold.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, beta, threshold),
                  select(x * beta > threshold, x, softplus(x * beta) / beta)),
   .gradient = [](Gradient& g) -> Values {
@@ -144,11 +120,9 @@ OP(softplus) {
   },
 };
 
-OP(hardtanh) {
-  .signature = "hardtanh(input: Tensor, min_val: Tensor|Number = -1.0, "
-               "max_val: Tensor|Number = 1.0) -> Tensor",
+OP(hardtanh,
+   "(input: Tensor, min_val: Tensor|Number = -1.0, max_val: Tensor|Number = 1.0) -> Tensor") {
   .doc = "Limits elements to the range from min_val to max_val. The gradient at the bounds is 0.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x, low, high), min(max(x, low), high)),
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input();

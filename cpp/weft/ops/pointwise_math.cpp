@@ -23,52 +23,40 @@ Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gra
 
 // --- rounding -------------------------------------------------------------------------------------
 
-OP(floor) {
-  .signature = "floor(input: Tensor) -> Tensor",
+OP(floor, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element down.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), floor(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(ceil) {
-  .signature = "ceil(input: Tensor) -> Tensor",
+OP(ceil, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element up.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), ceil(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(trunc) {
-  .signature = "trunc(input: Tensor) -> Tensor",
+OP(trunc, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element toward zero.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), trunc(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
-OP(round) {
-  .signature = "round(input: Tensor) -> Tensor",
+OP(round, "(input: Tensor) -> Tensor") {
   .doc = "Rounds each element to the nearest integer, halves to the even one.",
-  .shape = elementwise(promoted),
   .run = FORMULA(numbers, (x), round(x)),
   .gradient = [](Gradient& g) -> Values { return {zeros_of(g.grad())}; },
 };
 
 // --- exponents and logarithms ---------------------------------------------------------------------
 
-OP(sqrt) {
-  .signature = "sqrt(input: Tensor) -> Tensor",
+OP(sqrt, "(input: Tensor) -> Tensor") {
   .doc = "Returns the square root of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sqrt(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (2 * g.output())}; },
 };
 
-OP(rsqrt) {
-  .signature = "rsqrt(input: Tensor) -> Tensor",
+OP(rsqrt, "(input: Tensor) -> Tensor") {
   .doc = "Returns 1 over the square root of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), rsqrt(x)),
   .gradient = [](Gradient& g) -> Values {
     const Value& y = g.output();
@@ -76,58 +64,44 @@ OP(rsqrt) {
   },
 };
 
-OP(exp) {
-  .signature = "exp(input: Tensor) -> Tensor",
+OP(exp, "(input: Tensor) -> Tensor") {
   .doc = "Raises e to the power of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), exp(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * g.output()}; },
 };
 
-OP(expm1) {
-  .signature = "expm1(input: Tensor) -> Tensor",
+OP(expm1, "(input: Tensor) -> Tensor") {
   .doc = "Computes exp(input) - 1 without losing digits near zero.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), expm1(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * (g.output() + 1)}; },
 };
 
-OP(log) {
-  .signature = "log(input: Tensor) -> Tensor",
+OP(log, "(input: Tensor) -> Tensor") {
   .doc = "Returns the natural logarithm of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / g.input()}; },
 };
 
-OP(log2) {
-  .signature = "log2(input: Tensor) -> Tensor",
+OP(log2, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm to base 2 of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log2(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() * ln2)}; },
 };
 
-OP(log10) {
-  .signature = "log10(input: Tensor) -> Tensor",
+OP(log10, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm to base 10 of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log10(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() * ln10)}; },
 };
 
-OP(log1p) {
-  .signature = "log1p(input: Tensor) -> Tensor",
+OP(log1p, "(input: Tensor) -> Tensor") {
   .doc = "Computes log(1 + input) without losing digits near zero.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), log1p(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (g.input() + 1)}; },
 };
 
-OP(xlogy) {
-  .signature = "xlogy(input: Tensor|Number, other: Tensor|Number) -> Tensor",
+OP(xlogy, "(input: Tensor|Number, other: Tensor|Number) -> Tensor") {
   .doc = "Computes input * log(other), which is 0 where input is 0 and other is a number.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), isnan(y) ? y : x == 0 ? x : x * log(y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &x = g.input(0), &y = g.input(1);
@@ -141,50 +115,38 @@ OP(xlogy) {
 
 // --- trigonometry ---------------------------------------------------------------------------------
 
-OP(sin) {
-  .signature = "sin(input: Tensor) -> Tensor",
+OP(sin, "(input: Tensor) -> Tensor") {
   .doc = "Returns the sine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sin(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * cos(g.input())}; },
 };
 
-OP(cos) {
-  .signature = "cos(input: Tensor) -> Tensor",
+OP(cos, "(input: Tensor) -> Tensor") {
   .doc = "Returns the cosine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * sin(g.input())}; },
 };
 
-OP(asin) {
-  .signature = "asin(input: Tensor) -> Tensor",
+OP(asin, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose sine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), asin(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(1 - g.input() * g.input())}; },
 };
 
-OP(acos) {
-  .signature = "acos(input: Tensor) -> Tensor",
+OP(acos, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose cosine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), acos(x)),
   .gradient = [](Gradient& g) -> Values { return {-g.grad() * rsqrt(1 - g.input() * g.input())}; },
 };
 
-OP(atan) {
-  .signature = "atan(input: Tensor) -> Tensor",
+OP(atan, "(input: Tensor) -> Tensor") {
   .doc = "Returns the angle whose tangent each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), atan(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() / (1 + g.input() * g.input())}; },
 };
 
-OP(atan2) {
-  .signature = "atan2(input: Tensor, other: Tensor) -> Tensor",
+OP(atan2, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the angle of the point (other, input), from -pi to pi.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (y, x), atan2(y, x)),
   .gradient = [](Gradient& g) -> Values {
     const Value &y = g.input(0), &x = g.input(1);
@@ -193,10 +155,8 @@ OP(atan2) {
   },
 };
 
-OP(hypot) {
-  .signature = "hypot(input: Tensor, other: Tensor) -> Tensor",
+OP(hypot, "(input: Tensor, other: Tensor) -> Tensor") {
   .doc = "Returns the length of the vector (input, other).",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), hypot(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value over = g.grad() / g.output();
@@ -204,34 +164,26 @@ OP(hypot) {
   },
 };
 
-OP(sinh) {
-  .signature = "sinh(input: Tensor) -> Tensor",
+OP(sinh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic sine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), sinh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * cosh(g.input())}; },
 };
 
-OP(cosh) {
-  .signature = "cosh(input: Tensor) -> Tensor",
+OP(cosh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic cosine of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), cosh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * sinh(g.input())}; },
 };
 
-OP(tanh) {
-  .signature = "tanh(input: Tensor) -> Tensor",
+OP(tanh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the hyperbolic tangent of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), tanh(x)),
   .gradient = [](Gradient& g) -> Values { return {tanh_backward(g.grad(), g.output())}; },
 };
 
-OP(tanh_backward) {
-  .signature = "tanh_backward(grad: Tensor, output: Tensor) -> Tensor",
+OP(tanh_backward, "(grad: Tensor, output: Tensor) -> Tensor") {
   .doc = "Returns the gradient of tanh's input: one pass instead of three.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (g, y), g * (1 - y * y)),
   .gradient = [](Gradient& g) -> Values {
     const Value &slope = g.input(0), &y = g.input(1);
@@ -239,74 +191,58 @@ OP(tanh_backward) {
   },
 };
 
-OP(asinh) {
-  .signature = "asinh(input: Tensor) -> Tensor",
+OP(asinh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose hyperbolic sine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), asinh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() + 1)}; },
 };
 
-OP(acosh) {
-  .signature = "acosh(input: Tensor) -> Tensor",
+OP(acosh, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose hyperbolic cosine each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), acosh(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * rsqrt(g.input() * g.input() - 1)}; },
 };
 
 // --- special functions ----------------------------------------------------------------------------
 
-OP(erf) {
-  .signature = "erf(input: Tensor) -> Tensor",
+OP(erf, "(input: Tensor) -> Tensor") {
   .doc = "Returns the error function of each element.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erf(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (two_over_root_pi * exp(-(g.input() * g.input())))};
   },
 };
 
-OP(erfc) {
-  .signature = "erfc(input: Tensor) -> Tensor",
+OP(erfc, "(input: Tensor) -> Tensor") {
   .doc = "Computes 1 - erf(input) without losing digits for large elements.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erfc(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (-two_over_root_pi * exp(-(g.input() * g.input())))};
   },
 };
 
-OP(erfinv) {
-  .signature = "erfinv(input: Tensor) -> Tensor",
+OP(erfinv, "(input: Tensor) -> Tensor") {
   .doc = "Returns the number whose error function each element is.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), erfinv(x)),
   .gradient = [](Gradient& g) -> Values {
     return {g.grad() * (1 / two_over_root_pi * exp(g.output() * g.output()))};
   },
 };
 
-OP(lgamma) {
-  .signature = "lgamma(input: Tensor) -> Tensor",
+OP(lgamma, "(input: Tensor) -> Tensor") {
   .doc = "Returns the logarithm of the absolute value of the gamma function.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), lgamma(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * digamma(g.input())}; },
 };
 
-OP(digamma) {
-  .signature = "digamma(input: Tensor) -> Tensor",
+OP(digamma, "(input: Tensor) -> Tensor") {
   .doc = "Returns the derivative of lgamma.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x), digamma(x)),
   .gradient = [](Gradient& g) -> Values { return {g.grad() * polygamma(1, g.input())}; },
 };
 
-OP(polygamma) {
-  .signature = "polygamma(n: Tensor|Number, input: Tensor) -> Tensor",
+OP(polygamma, "(n: Tensor|Number, input: Tensor) -> Tensor") {
   .doc = "Returns the n-th derivative of digamma.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (n, x), polygamma(n, x)),
   .gradient = [](Gradient& g) -> Values {
     return {Value(), g.grad() * polygamma(g.input(0) + 1, g.input(1))};
@@ -315,10 +251,8 @@ OP(polygamma) {
 
 // --- odd numbers ----------------------------------------------------------------------------------
 
-OP(copysign) {
-  .signature = "copysign(input: Tensor, other: Tensor|Number) -> Tensor",
+OP(copysign, "(input: Tensor, other: Tensor|Number) -> Tensor") {
   .doc = "Gives each element of input the sign of other.",
-  .shape = elementwise(floating),
   .run = FORMULA(floats, (x, y), copysign(x, y)),
   .gradient = [](Gradient& g) -> Values {
     const Value& x = g.input(0);

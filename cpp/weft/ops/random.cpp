@@ -47,9 +47,7 @@ constexpr std::string_view is_random = "random numbers do not depend on the argu
 
 }  // namespace
 
-OP(rand) {
-  .signature =
-      "rand(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
+OP(rand, "(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor") {
   .doc = "Draws from the uniform distribution on [0, 1).",
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_uniform(stream_of(call), call.out(), 0, 1); }),
@@ -57,9 +55,7 @@ OP(rand) {
   .batch = no_batch(draws_alone),
 };
 
-OP(randn) {
-  .signature =
-      "randn(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor",
+OP(randn, "(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor") {
   .doc = "Draws from the normal distribution with mean 0 and standard deviation 1.",
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_normal(stream_of(call), call.out(), 0, 1); }),
@@ -67,10 +63,9 @@ OP(randn) {
   .batch = no_batch(draws_alone),
 };
 
-OP(randint) {
-  .signature =
-      "randint(low: int, high: int, size: int[], *, generator: Generator? = None, dtype: dtype? = "
-      "None) -> Tensor",
+OP(randint,
+   "(low: int, high: int, size: int[], *, generator: Generator? = None, dtype: dtype? = None) "
+   "-> Tensor") {
   .doc = "Draws integers from low to high - 1, all equally likely.",
   .shape = [](Call& call) {
     const int64_t low = call.integer("low"), high = call.integer("high");
@@ -89,9 +84,7 @@ OP(randint) {
   .batch = no_batch(draws_alone),
 };
 
-OP(bernoulli) {
-  .signature =
-      "bernoulli(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor",
+OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor") {
   .doc =
       "Draws 1 with the probability that each element of input says, otherwise 0. With p, input "
       "gives only shape and dtype.",
@@ -123,10 +116,9 @@ OP(bernoulli) {
   .batch = no_batch(draws_alone),
 };
 
-OP(uniform) {
-  .signature =
-      "uniform(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator? = "
-      "None) -> Tensor",
+OP(uniform,
+   "(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator? = None) -> "
+   "Tensor") {
   .doc = "Draws a tensor like input from the uniform distribution on [low, high).",
   .shape = [](Call& call) {
     const double low = call.real("low"), high = call.real("high");
@@ -142,10 +134,9 @@ OP(uniform) {
   .batch = no_batch(draws_alone),
 };
 
-OP(gaussian) {
-  .signature =
-      "gaussian(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator? = "
-      "None) -> Tensor",
+OP(gaussian,
+   "(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator? = None) -> "
+   "Tensor") {
   .doc = "Draws a tensor like input from a normal distribution.",
   .shape = [](Call& call) {
     call.require(call.real("std") >= 0, ErrorKind::value, "std must not be negative, got ",
@@ -159,10 +150,9 @@ OP(gaussian) {
   .batch = no_batch(draws_alone),
 };
 
-OP(multinomial) {
-  .signature =
-      "multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: "
-      "Generator? = None) -> Tensor",
+OP(multinomial,
+   "(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator? = "
+   "None) -> Tensor") {
   .doc = "Draws positions of each row with probabilities proportional to the row's elements.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -193,10 +183,9 @@ OP(multinomial) {
   .batch = no_batch(draws_alone),
 };
 
-OP(dropout) {
-  .signature =
-      "dropout(input: Tensor, p: float = 0.5, training: bool = True, *, generator: Generator? = "
-      "None) -> Tensor",
+OP(dropout,
+   "(input: Tensor, p: float = 0.5, training: bool = True, *, generator: Generator? = None) -> "
+   "Tensor") {
   .doc =
       "Zeroes elements with probability p and divides the others by 1 - p, so that the expected "
       "value stays. Outside of training it only copies.",
@@ -209,10 +198,9 @@ OP(dropout) {
     const double p = call.real("p");
     if (!call.flag("training") || p == 0) return kernels::copy(call.in(0), out);
     if (p == 1) return kernels::fill(out, int64_t{0});
-    const DType lane = tensor::dtype_of(tensor::lane_of(out.dtype));
-    const Array result = out.dtype == lane ? out : Array::allocate(out.sizes, lane);
-    kernels::dropout(stream_of(call), call.contiguous(0, lane), p, result);
-    if (out.dtype != lane) kernels::copy(result, out);
+    kernels::made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& result) {
+      kernels::dropout(stream_of(call), call.contiguous(0, result.dtype), p, result);
+    });
   }),
   // The same key gives the same mask: nothing has to be saved.
   .gradient = [](Gradient& g) -> Values {

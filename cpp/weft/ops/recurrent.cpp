@@ -6,6 +6,7 @@
 namespace weft::ops {
 using namespace graph;
 using base::ErrorKind;
+using kernels::Gates;
 
 namespace {
 
@@ -42,6 +43,10 @@ Dims require_lstm_gates(const Call& call) {
   return sizes;
 }
 
+bool has_two_cells(const Call& call) {
+  return 5 * call.in(1).sizes.back() == 2 * call.in(0).sizes.back();
+}
+
 // Part k of the last dimension, which is cut into pieces of `size`.
 Value part(const Value& gates, int64_t k, int64_t size) {
   return slice(gates, -1, k * size, (k + 1) * size);
@@ -52,8 +57,7 @@ Value slope_of_tanh(const Value& value) { return 1 - value * value; }
 
 }  // namespace
 
-OP(lstm_gates) {
-  .signature = "lstm_gates(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)",
+OP(lstm_gates, "(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Tensor)") {
   .doc = "Applies the gates of an LSTM: `gates` (..., 4 * size) holds input, forget, cell and output "
          "gates before their activation. In a tree a node follows two others: `cell` holds both "
          "cells, (..., 2 * size), and `gates` a forget gate for each.",
@@ -64,7 +68,8 @@ OP(lstm_gates) {
   },
   .run = kernel([](Call& call) {
     into_all(call, [&](const auto& out) {
-      kernels::lstm_gates(lane_input(call, 0), lane_input(call, 1), out[0], out[1]);
+      kernels::run_gates(has_two_cells(call) ? Gates::tree_lstm : Gates::lstm,
+                         {lane_input(call, 0), lane_input(call, 1), out[0], out[1]});
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -95,10 +100,9 @@ OP(lstm_gates) {
   .batch = rows_alike,
 };
 
-OP(lstm_gates_backward) {
-  .signature = "lstm_gates_backward(gates: Tensor, cell: Tensor, next_cell: Tensor, "
-               "grad_hidden: Tensor? = None, grad_cell: Tensor? = None) -> "
-               "(grad_gates: Tensor, grad_cell: Tensor)",
+OP(lstm_gates_backward,
+   "(gates: Tensor, cell: Tensor, next_cell: Tensor, grad_hidden: Tensor? = None, grad_cell: "
+   "Tensor? = None) -> (grad_gates: Tensor, grad_cell: Tensor)") {
   .doc = "Returns the gradients of lstm_gates.",
   .shape = [](Call& call) {
     const Dims sizes = require_lstm_gates(call);
@@ -121,15 +125,15 @@ OP(lstm_gates_backward) {
       return zero;
     };
     into_all(call, [&](const auto& out) {
-      kernels::lstm_gates_backward(gradient(3), gradient(4), in(0), in(1), in(2), out[0], out[1]);
+      kernels::run_gates(has_two_cells(call) ? Gates::tree_lstm_backward : Gates::lstm_backward,
+                         {gradient(3), gradient(4), in(0), in(1), out[0], out[1], in(2)});
     });
   }),
   .gradient = no_gradient("lstm_gates's rule uses plain ops where gradients of gradients are wanted"),
   .batch = rows_alike,
 };
 
-OP(gru_gates) {
-  .signature = "gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor",
+OP(gru_gates, "(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor") {
   .doc = "Applies the gates of a GRU: reset, update and new, each before its activation, from the "
          "input and from the hidden state (..., 3 * size).",
   .shape = [](Call& call) {
@@ -139,7 +143,7 @@ OP(gru_gates) {
   },
   .run = kernel([](Call& call) {
     into(call.out(), [&](const Array& out) {
-      kernels::gru_gates(lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out);
+      kernels::run_gates(Gates::gru, {lane_input(call, 0), lane_input(call, 1), lane_input(call, 2), out});
     });
   }),
   .gradient = [](Gradient& g) -> Values {
@@ -158,10 +162,9 @@ OP(gru_gates) {
   .batch = rows_alike,
 };
 
-OP(gru_gates_backward) {
-  .signature = "gru_gates_backward(grad: Tensor, from_input: Tensor, from_hidden: Tensor, "
-               "hidden: Tensor) -> "
-               "(grad_from_input: Tensor, grad_from_hidden: Tensor, grad_hidden: Tensor)",
+OP(gru_gates_backward,
+   "(grad: Tensor, from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> "
+   "(grad_from_input: Tensor, grad_from_hidden: Tensor, grad_hidden: Tensor)") {
   .doc = "Returns the gradients of gru_gates.",
   .shape = [](Call& call) {
     require_gates(call, 1, 3, 3);
@@ -174,8 +177,8 @@ OP(gru_gates_backward) {
   .run = kernel([](Call& call) {
     const Array grad = call.contiguous(0, lane_dtype(call.in(3).dtype));
     into_all(call, [&](const auto& out) {
-      kernels::gru_gates_backward(grad, lane_input(call, 1), lane_input(call, 2),
-                                  lane_input(call, 3), out[0], out[1], out[2]);
+      kernels::run_gates(Gates::gru_backward, {grad, lane_input(call, 1), lane_input(call, 2),
+                                               lane_input(call, 3), out[0], out[1], out[2]});
     });
   }),
   .gradient = no_gradient("gru_gates's rule uses plain ops where gradients of gradients are wanted"),

@@ -112,8 +112,7 @@ void require_elements(const Call& call, DimMask dims) {
 void reduce_into(Reduction kind, const Array& in, DimMask dims, const Array& out,
                  const kernels::ReduceOptions& options = {}) {
   if (tensor::lane_of(in.dtype) != tensor::lane_of(out.dtype)) {
-    const Array converted = Array::allocate(in.sizes, lane_dtype(out.dtype));
-    kernels::copy(in, converted);
+    const Array converted = kernels::converted(in, lane_dtype(out.dtype));
     return reduce_into(kind, converted, dims, out, options);
   }
   into(out, [&](const Array& wide) { kernels::reduce(kind, in, dims, wide, options); });
@@ -261,9 +260,9 @@ Value product_of_others(const Value& value, int64_t dim) {
 
 // --- sums -------------------------------------------------------------------------------------------
 
-OP(sum) {
-  .signature = "sum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
+OP(sum,
+   "(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None) -> "
+   "Tensor") {
   .doc = "Adds up elements, over all dimensions or those in `dim`. Sums of integers and bools are "
          "int64. float32 is added up in blocks, and those in float64.",
   .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
@@ -277,9 +276,9 @@ OP(sum) {
   .batch = rows_along,
 };
 
-OP(mean) {
-  .signature = "mean(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, "
-               "dtype: dtype? = None) -> Tensor",
+OP(mean,
+   "(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None) -> "
+   "Tensor") {
   .doc = "Averages elements, over all dimensions or those in `dim`. Integers need a `dtype` to "
          "average in.",
   .shape = [](Call& call) {
@@ -301,9 +300,7 @@ OP(mean) {
   .batch = rows_along,
 };
 
-OP(prod) {
-  .signature = "prod(input: Tensor, dim: int, keepdim: bool = False, *, dtype: dtype? = None) "
-               "-> Tensor",
+OP(prod, "(input: Tensor, dim: int, keepdim: bool = False, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Multiplies elements along a dimension. Products of integers and bools are int64.",
   .shape = [](Call& call) { shape_of(call, summed_dtype(call)); },
   .run = kernel(run_reduction<Reduction::product>),
@@ -316,8 +313,7 @@ OP(prod) {
   .batch = rows_along,
 };
 
-OP(any) {
-  .signature = "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+OP(any, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Tells whether any element is not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
   .run = kernel([](Call& call) { run_truth(call, false); }),
@@ -325,8 +321,7 @@ OP(any) {
   .batch = rows_along,
 };
 
-OP(all) {
-  .signature = "all(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+OP(all, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Tells whether all elements are not zero, over all dimensions or those in `dim`.",
   .shape = shape_of_truth,
   .run = kernel([](Call& call) { run_truth(call, true); }),
@@ -336,8 +331,7 @@ OP(all) {
 
 // --- extremes ---------------------------------------------------------------------------------------
 
-OP(amax) {
-  .signature = "amax(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+OP(amax, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Returns the largest element, over all dimensions or those in `dim`. NaN wins. Equal "
          "elements share the gradient evenly.",
   .shape = shape_of_extreme,
@@ -346,8 +340,7 @@ OP(amax) {
   .batch = rows_along,
 };
 
-OP(amin) {
-  .signature = "amin(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+OP(amin, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Returns the smallest element, over all dimensions or those in `dim`. NaN wins. Equal "
          "elements share the gradient evenly.",
   .shape = shape_of_extreme,
@@ -356,9 +349,8 @@ OP(amin) {
   .batch = rows_along,
 };
 
-OP(max_dim) {
-  .signature = "max_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
-               "(values: Tensor, indices: Tensor)",
+OP(max_dim,
+   "(input: Tensor, dim: int, keepdim: bool = False) -> (values: Tensor, indices: Tensor)") {
   .doc = "Returns the largest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
   .run = kernel([](Call& call) { find_extremes(call, true); }),
@@ -367,9 +359,8 @@ OP(max_dim) {
   .shown_as = "MaxBackward0",
 };
 
-OP(min_dim) {
-  .signature = "min_dim(input: Tensor, dim: int, keepdim: bool = False) -> "
-               "(values: Tensor, indices: Tensor)",
+OP(min_dim,
+   "(input: Tensor, dim: int, keepdim: bool = False) -> (values: Tensor, indices: Tensor)") {
   .doc = "Returns the smallest elements along a dimension and their first positions. NaN wins.",
   .shape = shape_of_extreme_with_position,
   .run = kernel([](Call& call) { find_extremes(call, false); }),
@@ -378,8 +369,7 @@ OP(min_dim) {
   .shown_as = "MinBackward0",
 };
 
-OP(argmax) {
-  .signature = "argmax(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
+OP(argmax, "(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Returns the first position of the largest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
   .run = kernel([](Call& call) { find_positions(call, true, nullptr, call.out()); }),
@@ -387,8 +377,7 @@ OP(argmax) {
   .batch = position_rows,
 };
 
-OP(argmin) {
-  .signature = "argmin(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
+OP(argmin, "(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor") {
   .doc = "Returns the first position of the smallest element, in the flattened tensor or along `dim`.",
   .shape = shape_of_position,
   .run = kernel([](Call& call) { find_positions(call, false, nullptr, call.out()); }),
@@ -398,9 +387,9 @@ OP(argmin) {
 
 // --- moments ---------------------------------------------------------------------------------
 
-OP(var) {
-  .signature = "var(input: Tensor, dim: int[]? = None, *, correction: Number = 1, "
-               "keepdim: bool = False) -> Tensor",
+OP(var,
+   "(input: Tensor, dim: int[]? = None, *, correction: Number = 1, keepdim: bool = False) -> "
+   "Tensor") {
   .doc = "Returns the variance: the squared distance from the mean over the number of elements less "
          "`correction`.",
   .shape = shape_of_moment,
@@ -424,8 +413,7 @@ OP(var) {
 
 // --- running results --------------------------------------------------------------------------------
 
-OP(cumsum) {
-  .signature = "cumsum(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
+OP(cumsum, "(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns the running sums along a dimension.",
   .shape = [](Call& call) { shape_of_scan(call, summed_dtype(call)); },
   .run = kernel([](Call& call) { run_scan(call, kernels::Scan::sum); }),
@@ -436,8 +424,7 @@ OP(cumsum) {
   .batch = rows_along,
 };
 
-OP(cumprod) {
-  .signature = "cumprod(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
+OP(cumprod, "(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor") {
   .doc = "Returns the running products along a dimension.",
   .shape = [](Call& call) { shape_of_scan(call, summed_dtype(call)); },
   .run = kernel([](Call& call) { run_scan(call, kernels::Scan::product); }),

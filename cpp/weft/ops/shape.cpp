@@ -168,8 +168,7 @@ Array transposed(const Array& array, int64_t dim0, int64_t dim1) {
 
 // --- reshapes ------------------------------------------------------------------------------------
 
-OP(alias) {
-  .signature = "alias(input: Tensor) -> Tensor",
+OP(alias, "(input: Tensor) -> Tensor") {
   .doc = "Returns a view of the whole tensor.",
   .shape = [](Call& call) { call.outputs.push_back(call.in(0)); },
   .run = graph::view(),
@@ -177,8 +176,7 @@ OP(alias) {
   .batch = rows_alike,
 };
 
-OP(view) {
-  .signature = "view(input: Tensor, size: int[*]) -> Tensor",
+OP(view, "(input: Tensor, size: int[*]) -> Tensor") {
   .doc =
       "Returns a view with other sizes. One size may be -1. The strides must allow it without a "
       "copy; otherwise use reshape.",
@@ -198,21 +196,17 @@ OP(view) {
   .batch = rows_sized,
 };
 
-OP(reshape) {
-  .signature = "reshape(input: Tensor, shape: int[*]) -> Tensor",
+OP(reshape, "(input: Tensor, shape: int[*]) -> Tensor") {
   .doc =
       "Returns a tensor with the same elements and other sizes: a view where strides allow it, a "
       "copy otherwise. One size may be -1.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Dims sizes = infer_sizes(call, call.integers("shape"), call.in(0).count());
     return {view(call.in(0).reshape(sizes) ? call[0] : clone(call[0]), sizes)};
   }),
-  .gradient = of_parts(),
 };
 
-OP(squeeze) {
-  .signature = "squeeze(input: Tensor, dim: int[]? = None) -> Tensor",
+OP(squeeze, "(input: Tensor, dim: int[]? = None) -> Tensor") {
   .doc = "Removes dimensions of size 1: all of them, or those in dim (others in dim stay).",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -240,8 +234,7 @@ OP(squeeze) {
   },
 };
 
-OP(unsqueeze) {
-  .signature = "unsqueeze(input: Tensor, dim: int) -> Tensor",
+OP(unsqueeze, "(input: Tensor, dim: int) -> Tensor") {
   .doc = "Inserts a dimension of size 1.",
   .shape = [](Call& call) {
     Array result = call.in(0);
@@ -260,8 +253,7 @@ OP(unsqueeze) {
   },
 };
 
-OP(permute) {
-  .signature = "permute(input: Tensor, dims: int[*]) -> Tensor",
+OP(permute, "(input: Tensor, dims: int[*]) -> Tensor") {
   .doc = "Returns a view with its dimensions in another order.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -286,8 +278,7 @@ OP(permute) {
   },
 };
 
-OP(transpose) {
-  .signature = "transpose(input: Tensor, dim0: int, dim1: int) -> Tensor",
+OP(transpose, "(input: Tensor, dim0: int, dim1: int) -> Tensor") {
   .doc = "Returns a view with two dimensions swapped.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -301,8 +292,7 @@ OP(transpose) {
   .batch = rows_along,
 };
 
-OP(t) {
-  .signature = "t(input: Tensor) -> Tensor",
+OP(t, "(input: Tensor) -> Tensor") {
   .doc = "Transposes a matrix; tensors of fewer dimensions stay as they are.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -317,8 +307,7 @@ OP(t) {
   },
 };
 
-OP(expand) {
-  .signature = "expand(input: Tensor, size: int[*]) -> Tensor",
+OP(expand, "(input: Tensor, size: int[*]) -> Tensor") {
   .doc =
       "Stretches dimensions of size 1 without copying. A size of -1 keeps a dimension as it is; "
       "new dimensions go in front.",
@@ -348,8 +337,7 @@ OP(expand) {
 
 // --- parts ---------------------------------------------------------------------------------------
 
-OP(select) {
-  .signature = "select(input: Tensor, dim: int, index: int) -> Tensor",
+OP(select, "(input: Tensor, dim: int, index: int) -> Tensor") {
   .doc = "Returns a view at one index of a dimension, which disappears.",
   .shape = [](Call& call) { call.outputs.push_back(select_part(call, call.in(0))); },
   .run = graph::view(),
@@ -357,10 +345,9 @@ OP(select) {
   .batch = differing_in("index", select_rows),
 };
 
-OP(slice) {
-  .signature =
-      "slice(input: Tensor, dim: int = 0, start: int? = None, end: int? = None, step: int = 1) -> "
-      "Tensor",
+OP(slice,
+   "(input: Tensor, dim: int = 0, start: int? = None, end: int? = None, step: int = 1) -> "
+   "Tensor") {
   .doc =
       "Returns a view of every step-th index from start to before end of a dimension. Negative "
       "bounds count from the end; bounds outside are clamped.",
@@ -372,10 +359,9 @@ OP(slice) {
 
 // --- views by strides ----------------------------------------------------------------------------
 
-OP(strided_view) {
-  .signature =
-      "strided_view(input: Tensor, size: int[], stride: int[], storage_offset: int, input_stride: "
-      "int[], input_offset: int) -> Tensor",
+OP(strided_view,
+   "(input: Tensor, size: int[], stride: int[], storage_offset: int, input_stride: int[], "
+   "input_offset: int) -> Tensor") {
   .doc =
       "Returns a view of the storage with given sizes, strides and offset. The gradient needs the "
       "strides and the offset of the input as they are now.",
@@ -422,10 +408,9 @@ OP(strided_view) {
   .shown_as = "AsStridedBackward0",
 };
 
-OP(restride) {
-  .signature =
-      "restride(input: Tensor, from_stride: int[], from_offset: int, size: int[], stride: int[], "
-      "offset: int) -> Tensor",
+OP(restride,
+   "(input: Tensor, from_stride: int[], from_offset: int, size: int[], stride: int[], offset: "
+   "int) -> Tensor") {
   .doc = "Adds input into an empty storage by one set of strides and reads it by another.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -469,8 +454,7 @@ OP(restride) {
 
 // --- lists of views ------------------------------------------------------------------------------
 
-OP(unbind) {
-  .signature = "unbind(input: Tensor, dim: int = 0) -> Tensor[]",
+OP(unbind, "(input: Tensor, dim: int = 0) -> Tensor[]") {
   .doc = "Returns views at every index of a dimension.",
   .shape = [](Call& call) {
     Array piece = call.in(0);
@@ -491,8 +475,7 @@ OP(unbind) {
   .batch = rows_along,
 };
 
-OP(split) {
-  .signature = "split(input: Tensor, split_size: int, dim: int = 0) -> Tensor[]",
+OP(split, "(input: Tensor, split_size: int, dim: int = 0) -> Tensor[]") {
   .doc = "Cuts a dimension into views of split_size indices; the last one may be smaller.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -513,8 +496,7 @@ OP(split) {
   .batch = rows_along,
 };
 
-OP(split_with_sizes) {
-  .signature = "split_with_sizes(input: Tensor, split_sizes: int[], dim: int = 0) -> Tensor[]",
+OP(split_with_sizes, "(input: Tensor, split_sizes: int[], dim: int = 0) -> Tensor[]") {
   .doc = "Cuts a dimension into views of the given sizes, which must add up to it.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -537,10 +519,8 @@ OP(split_with_sizes) {
   .batch = rows_along,
 };
 
-OP(chunk) {
-  .signature = "chunk(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]",
+OP(chunk, "(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]") {
   .doc = "Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.",
-  .shape = of_parts(),
   .run = composite([](const Call& call) -> Values {
     const Array& input = call.in(0);
     call.require(input.rank() > 0, ErrorKind::shape, "a 0-d tensor cannot be cut into chunks");
@@ -551,13 +531,11 @@ OP(chunk) {
     if (size == 0) return split_with_sizes(call[0], Dims(chunks, 0), dim);
     return split(call[0], size / chunks + (size % chunks != 0), dim);
   }),
-  .gradient = of_parts(),
 };
 
 // --- copies with another layout ------------------------------------------------------------------
 
-OP(flip) {
-  .signature = "flip(input: Tensor, dims: int[*]) -> Tensor",
+OP(flip, "(input: Tensor, dims: int[*]) -> Tensor") {
   .doc = "Returns a copy with the order of indices reversed along dims.",
   .shape = [](Call& call) {
     wrap_dims(call, call.integers("dims"), call.in(0).rank());

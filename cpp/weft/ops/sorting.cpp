@@ -22,19 +22,12 @@ Array with_last(const Array& array, int64_t dim) {
   return result;
 }
 
-Array contiguous_copy(const Array& array) {
-  if (array.is_contiguous()) return array;
-  const Array copy = Array::allocate(array.sizes, array.dtype);
-  kernels::copy(array, copy);
-  return copy;
-}
-
 // Fills outputs (values, indices) with the first elements of each row in order, as many as there
 // is room for.
 void write_first(Call& call, bool descending, bool sorted) {
   if (call.out().count() == 0) return;
   const int64_t dim = call.dim("dim", call.in(0).rank());
-  const Array in = contiguous_copy(with_last(call.in(0), dim));
+  const Array in = kernels::converted(with_last(call.in(0), dim), call.in(0).dtype);
   const Array values = with_last(call.out(0), dim), indices = with_last(call.out(1), dim);
   const int64_t length = in.sizes.back(), k = values.sizes.back(), rows = in.count() / length;
   const Array chosen = Array::allocate(values.sizes, in.dtype);
@@ -52,10 +45,9 @@ Values selected_gradient(Gradient& g) {
 
 }  // namespace
 
-OP(sort) {
-  .signature =
-      "sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> "
-      "(values: Tensor, indices: Tensor)",
+OP(sort,
+   "(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> (values: "
+   "Tensor, indices: Tensor)") {
   .doc =
       "Sorts along a dimension; also returns where the elements came from. Equal elements always "
       "keep their order. NaN counts as the largest value.",
@@ -69,10 +61,9 @@ OP(sort) {
   .batch = rows_along,
 };
 
-OP(topk) {
-  .signature =
-      "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> "
-      "(values: Tensor, indices: Tensor)",
+OP(topk,
+   "(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> "
+   "(values: Tensor, indices: Tensor)") {
   .doc = "Returns the k largest (or smallest) elements along a dimension and where they were.",
   .shape = [](Call& call) {
     const Array& input = call.in(0);
@@ -90,9 +81,7 @@ OP(topk) {
   .batch = rows_along,
 };
 
-OP(searchsorted) {
-  .signature =
-      "searchsorted(sorted_sequence: Tensor, input: Tensor|Number, right: bool = False) -> Tensor",
+OP(searchsorted, "(sorted_sequence: Tensor, input: Tensor|Number, right: bool = False) -> Tensor") {
   .doc =
       "Finds where values belong in rows that are sorted: before equal elements, or behind them "
       "with right=True. A sequence of one dimension serves values of any shape; otherwise both "
@@ -114,7 +103,7 @@ OP(searchsorted) {
     // float32 cannot tell all integers apart.
     const bool mixed = tensor::is_floating(a) != tensor::is_floating(b) && !call[1]->is_number;
     const DType common = call[1]->is_number && tensor::is_floating(a) ? a : tensor::promote(a, b);
-    const DType lane = mixed ? DType::f64 : tensor::dtype_of(tensor::lane_of(common));
+    const DType lane = mixed ? DType::f64 : tensor::lane_dtype(common);
     kernels::search_sorted(call.contiguous(0, lane), call.contiguous(1, lane), call.flag("right"),
                            call.out());
   }),

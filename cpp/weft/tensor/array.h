@@ -32,6 +32,10 @@ struct Array {
   T* as() const {
     return reinterpret_cast<T*>(data());
   }
+  template <class T>
+  T* as_or_null() const {
+    return storage ? as<T>() : nullptr;
+  }
   bool is_contiguous() const {
     int64_t expected = 1;
     for (size_t i = sizes.size(); i-- > 0;) {

@@ -77,31 +77,43 @@ constexpr DType dtype_of(Lane lane) {
   return lane == Lane::f32 ? DType::f32 : lane == Lane::f64 ? DType::f64 : DType::i64;
 }
 
+constexpr DType lane_dtype(DType dtype) { return dtype_of(lane_of(dtype)); }
+
+// Calls body with a zero of the type in which the lane's arithmetic is done.
+template <class Body>
+decltype(auto) on_lane(Lane lane, Body&& body) {
+  if (lane == Lane::f32) return body(float{});
+  if (lane == Lane::f64) return body(double{});
+  return body(int64_t{});
+}
+// The same where there are no integers.
+template <class Body>
+decltype(auto) on_float_lane(Lane lane, Body&& body) {
+  if (lane == Lane::f32) return body(float{});
+  return body(double{});
+}
+// Calls body with a zero that is as large as an element: moving one needs no more.
+template <class Body>
+decltype(auto) by_size(DType dtype, Body&& body) {
+  const int64_t size = item_size(dtype);
+  if (size == 1) return body(uint8_t{});
+  if (size == 2) return body(uint16_t{});
+  if (size == 4) return body(uint32_t{});
+  return body(uint64_t{});
+}
+
 // Calls body with a null pointer of the C++ type that stores `dtype`.
 template <class Body>
 decltype(auto) dispatch(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f32:
-      return body(static_cast<float*>(nullptr));
-    case DType::f64:
-      return body(static_cast<double*>(nullptr));
-    case DType::f16:
-      return body(static_cast<Half*>(nullptr));
-    case DType::bf16:
-      return body(static_cast<BFloat16*>(nullptr));
-    case DType::i8:
-      return body(static_cast<int8_t*>(nullptr));
-    case DType::i16:
-      return body(static_cast<int16_t*>(nullptr));
-    case DType::i32:
-      return body(static_cast<int32_t*>(nullptr));
-    case DType::u8:
-      return body(static_cast<uint8_t*>(nullptr));
-    case DType::boolean:
-      return body(static_cast<bool*>(nullptr));
-    case DType::i64:
-      break;
-  }
+  if (dtype == DType::f32) return body(static_cast<float*>(nullptr));
+  if (dtype == DType::f64) return body(static_cast<double*>(nullptr));
+  if (dtype == DType::f16) return body(static_cast<Half*>(nullptr));
+  if (dtype == DType::bf16) return body(static_cast<BFloat16*>(nullptr));
+  if (dtype == DType::i8) return body(static_cast<int8_t*>(nullptr));
+  if (dtype == DType::i16) return body(static_cast<int16_t*>(nullptr));
+  if (dtype == DType::i32) return body(static_cast<int32_t*>(nullptr));
+  if (dtype == DType::u8) return body(static_cast<uint8_t*>(nullptr));
+  if (dtype == DType::boolean) return body(static_cast<bool*>(nullptr));
   return body(static_cast<int64_t*>(nullptr));
 }
 

@@ -30,6 +30,17 @@ Dims contiguous_strides(std::span<const int64_t> sizes);
 
 std::string shape_text(std::span<const int64_t> sizes);  // "(2, 3)"
 
+// Where the element with this number, in row-major order, lies.
+inline int64_t offset_at(int64_t index, std::span<const int64_t> sizes,
+                         std::span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    offset += index % sizes[i] * strides[i];
+    index /= sizes[i];
+  }
+  return offset;
+}
+
 // The common shape, or nothing when two sizes differ and neither is 1.
 std::optional<Dims> broadcast(std::span<const int64_t> a, std::span<const int64_t> b);
 

@@ -31,7 +31,7 @@ class _State:
         self.dirty: tuple[Tensor, ...] = ()
         self.not_differentiable: tuple[Tensor, ...] = ()
         self.materialize = True
-        self.link: Any = None
+        self.link: _core.NodeLink | None = None
         self.position = 0
         # Which arguments and outputs are tensors, and how many of each there are in all.
         self.inputs_at = tuple(i for i, item in enumerate(args) if isinstance(item, Tensor))

@@ -169,38 +169,47 @@ def interpolate(
         raise _core.ArgumentError(
             "interpolate(): exactly one of size and scale_factor must be given."
         )
-    if size is None:
-        scales = [float(scale) for scale in _each(scale_factor, count)]
-        sizes = [int(length * s) for length, s in zip(input.shape[2:], scales, strict=True)]
-        steps = [1 / s for s in scales]
-    else:
+    scales = None if size is not None else [float(s) for s in _each(scale_factor, count)]
+    if scales is None:
         sizes = [int(length) for length in _each(size, count)]
-        steps = [length / new for length, new in zip(input.shape[2:], sizes, strict=True)]
-    for i, (new, step) in enumerate(zip(sizes, steps, strict=True)):
+    else:
+        sizes = [int(length * s) for length, s in zip(input.shape[2:], scales, strict=True)]
+    if min(sizes) <= 0:
+        raise _core.ShapeError(
+            f"interpolate(): the new sizes must be positive; they would be {tuple(sizes)}, input "
+            f"is {tuple(input.shape)}."
+        )
+    for i, (length, new) in enumerate(zip(input.shape[2:], sizes, strict=True)):
+        step = length / new if scales is None else 1 / scales[i]
         if mode in _LINEAR:
             input = _resize_linear(input, 2 + i, new, step, bool(align_corners))
         else:
             shift = 0.5 if mode == "nearest-exact" else 0.0
-            last = input.shape[2 + i] - 1
-            index = [min(int((j + shift) * step), last) for j in range(new)]
-            input = ops.index_select(input, 2 + i, _core.tensor(index, _core.int64))
+            input = ops.index_select(input, 2 + i, _floored(_places(new, shift) * step, length))
     return input
+
+
+def _places(count: int, shift: float) -> Tensor:
+    """Return the numbers from `shift` on, `count` of them."""
+    return ops.arange(shift, 1.0, count, dtype=_core.float64)
+
+
+def _floored(places: Tensor, length: int) -> Tensor:
+    """Round places down to the indices of a dimension."""
+    return ops.clamp_max(ops.cast(places, _core.int64), length - 1)
 
 
 def _resize_linear(input: Tensor, dim: int, new: int, step: float, align_corners: bool) -> Tensor:
     """Resize one dimension by mixing neighbours."""
     length = input.shape[dim]
     if align_corners:
-        step = (length - 1) / (new - 1) if new > 1 else 0.0
-        places = [step * j for j in range(new)]
+        places = _places(new, 0.0) * ((length - 1) / (new - 1) if new > 1 else 0.0)
     else:
-        places = [max(step * (j + 0.5) - 0.5, 0.0) for j in range(new)]
-    lower = [min(int(place), length - 1) for place in places]
-    upper = [min(index + 1, length - 1) for index in lower]
-    shares = [place - index for place, index in zip(places, lower, strict=True)]
+        places = ops.clamp_min(_places(new, 0.5) * step - 0.5, 0.0)
+    lower = _floored(places, length)
     shape = [1] * input.ndim
     shape[dim] = new
-    weight = _core.tensor(shares, _core.float64).to(input.dtype).reshape(shape)
-    before = ops.index_select(input, dim, _core.tensor(lower, _core.int64))
-    after = ops.index_select(input, dim, _core.tensor(upper, _core.int64))
+    weight = (places - lower).to(input.dtype).reshape(shape)
+    before = ops.index_select(input, dim, lower)
+    after = ops.index_select(input, dim, ops.clamp_max(lower + 1, length - 1))
     return before * (1 - weight) + after * weight

@@ -21,6 +21,8 @@ from weft.nn.scan import GRUScan, LSTMScan, gru_plain, lstm_plain
 
 ops = _core.ops
 
+_MOST_LAYERS = 10_000  # more are surely a mistake, and would take hours to make
+
 
 def _sum(bias_ih: Any, bias_hh: Any) -> Any:
     # Added first: the two biases then share one sum over the batch in backward.
@@ -204,10 +206,10 @@ class _Layer(_Recurrent):
             raise _core.UnsupportedError(f"{name}(): proj_size is not supported; use a Linear.")
         if not 0.0 <= dropout <= 1.0:
             raise ValueError(f"{name}(): dropout must be between 0 and 1; dropout is {dropout}.")
-        if hidden_size <= 0 or num_layers <= 0:
+        if hidden_size <= 0 or not 0 < num_layers <= _MOST_LAYERS:
             raise ValueError(
-                f"{name}(): hidden_size and num_layers must be positive; hidden_size is "
-                f"{hidden_size}, num_layers is {num_layers}."
+                f"{name}(): hidden_size must be positive and num_layers from 1 to {_MOST_LAYERS}; "
+                f"hidden_size is {hidden_size}, num_layers is {num_layers}."
             )
         self.input_size = input_size
         self.hidden_size = hidden_size

@@ -11,21 +11,17 @@
 #include "weft/base/blocking.h"
 #include "weft/base/thread_pool.h"
 #include "weft/kernels/cpu/gemm_table.h"
+#include "weft/kernels/cpu/isa.h"
 
 namespace weft::kernels {
 
 using tensor::Array;
-using tensor::DType;
 
 namespace {
 
 template <class T>
 const Products<T>& products() {
-  if constexpr (std::is_same_v<T, float>) {
-    return gemm_table().f32;
-  } else {
-    return gemm_table().f64;
-  }
+  return part<T>(gemm_table());
 }
 
 // Memory that a thread keeps for its next convolution.
@@ -183,8 +179,7 @@ void convolve_tiles(const ConvShape& s, const Layout& layout, const std::vector<
   }
 }
 
-// ---- the transpose with a stride
-// -----------------------------------------------------------------
+// ---- the transpose with a stride ----------------------------------------
 
 // Adds columns, one for each of `count` output pixels with one row for each element of a window of
 // channels first..last, to where they belong in the image.
@@ -358,16 +353,7 @@ void convolve_weight_all(const ConvShape& s, const T* input, const T* output, T*
 // Calls body with a zero of the array's type.
 template <class Body>
 void with_lane(const Array& array, Body body) {
-  if (array.dtype == DType::f32) {
-    body(float{});
-  } else {
-    body(double{});
-  }
-}
-
-template <class T>
-const T* data_of(const Array& array) {
-  return array.storage ? array.as<T>() : nullptr;
+  tensor::on_float_lane(tensor::lane_of(array.dtype), body);
 }
 
 }  // namespace
@@ -375,14 +361,15 @@ const T* data_of(const Array& array) {
 void convolve(const ConvShape& shape, const Array& input, const Array& weight, const Array& bias,
               const Array& output) {
   with_lane(output, [&]<class T>(T) {
-    convolve_all(shape, input.as<T>(), weight.as<T>(), data_of<T>(bias), output.as<T>());
+    convolve_all(shape, input.as<T>(), weight.as<T>(), bias.as_or_null<T>(), output.as<T>());
   });
 }
 
 void convolve_transposed(const ConvShape& shape, const Array& output, const Array& weight,
                          const Array& bias, const Array& input) {
   with_lane(input, [&]<class T>(T) {
-    convolve_transposed_all(shape, output.as<T>(), weight.as<T>(), data_of<T>(bias), input.as<T>());
+    convolve_transposed_all(shape, output.as<T>(), weight.as<T>(), bias.as_or_null<T>(),
+                            input.as<T>());
   });
 }
 

@@ -90,7 +90,6 @@ inline Int gcd(Int x, Int y) {
 }
 inline bool isnan(Int) { return false; }
 inline bool isinf(Int) { return false; }
-inline bool signbit(Int x) { return x.value < 0; }
 
 // --- what all lanes share ------------------------------------------------------------------------
 
@@ -104,8 +103,6 @@ template <Real T>
 bool isinf(T x) {
   return abs(x) == std::numeric_limits<T>::infinity();
 }
-inline bool signbit(float x) { return std::bit_cast<int32_t>(x) < 0; }
-inline bool signbit(double x) { return std::bit_cast<int64_t>(x) < 0; }
 using std::copysign;
 
 template <class T>
@@ -144,8 +141,8 @@ T rsqrt(T x) {
 }
 
 // Rare in networks, or rare in float64: the C library's, one element at a time.
-using std::acosh, std::asinh, std::atan2, std::atanh, std::cosh, std::erfc, std::exp2, std::fmod;
-using std::hypot, std::pow, std::sinh, std::tan;
+using std::acosh, std::asinh, std::atan2, std::cosh, std::erfc, std::fmod, std::hypot, std::pow;
+using std::sinh, std::tan;
 inline double acos(double x) { return std::acos(x); }
 inline double asin(double x) { return std::asin(x); }
 inline double erf(double x) { return std::erf(x); }

@@ -88,23 +88,13 @@ const char* at(const void* base, Lane lane, int64_t elements) {
 
 void set_blas_path(std::string path) { blas_path = std::move(path); }
 
-bool blas_is_available() { return blas().f32 != nullptr; }
-
 void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
                  int64_t ldb, void* c, int64_t ldc) {
-  switch (lane) {
-    case Lane::f32:
-      return gemm_table().f32.product(shape, static_cast<const float*>(a), lda,
-                                      static_cast<const float*>(b), ldb, static_cast<float*>(c),
-                                      ldc);
-    case Lane::f64:
-      return gemm_table().f64.product(shape, static_cast<const double*>(a), lda,
-                                      static_cast<const double*>(b), ldb, static_cast<double*>(c),
-                                      ldc);
-    case Lane::i64:
-      return gemm_table().i64(shape, static_cast<const int64_t*>(a), lda,
-                              static_cast<const int64_t*>(b), ldb, static_cast<int64_t*>(c), ldc);
-  }
+  tensor::on_lane(lane, [&]<class T>(T) {
+    part<T>(gemm_table())
+        .product(shape, static_cast<const T*>(a), lda, static_cast<const T*>(b), ldb,
+                 static_cast<T*>(c), ldc);
+  });
 }
 
 void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b, int64_t ldb,
@@ -129,10 +119,10 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
     void* part_c = const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin));
     if (!use_blas) {
       gemm_serial(lane, part, part_a, lda, part_b, ldb, part_c, ldc);
-    } else if (lane == Lane::f32) {
-      blas_product(blas().f32, part, part_a, lda, part_b, ldb, part_c, ldc);
     } else {
-      blas_product(blas().f64, part, part_a, lda, part_b, ldb, part_c, ldc);
+      tensor::on_float_lane(lane, [&]<class T>(T) {
+        blas_product<T>(kernels::part<T>(blas()), part, part_a, lda, part_b, ldb, part_c, ldc);
+      });
     }
   });
 }
@@ -169,20 +159,14 @@ bool describe(const Array& array, Matrix& matrix) {
 const Array* readable(const Array& array, Lane lane, Matrix& matrix, Array& dense) {
   const tensor::DType dtype = tensor::dtype_of(lane);
   if (array.dtype == dtype && describe(array, matrix)) return &array;
-  dense = Array::allocate(array.sizes, dtype);
-  copy(array, dense);
+  dense = converted(array, dtype);
   describe(dense, matrix);
   return &dense;
 }
 
 // Where matrix number `index` of a batch begins.
 int64_t batch_offset(const Array& array, int64_t index) {
-  int64_t offset = 0;
-  for (int64_t i = array.rank() - 3; i >= 0; --i) {
-    offset += index % array.sizes[i] * array.strides[i];
-    index /= array.sizes[i];
-  }
-  return offset;
+  return tensor::offset_at(index, {array.sizes.data(), array.sizes.size() - 2}, array.strides);
 }
 
 bool is_one_matrix(const Array& array) {

@@ -391,6 +391,6 @@ void integer_product(const GemmShape& shape, const int64_t* a, int64_t lda, cons
 extern const GemmTable gemm_table;
 const GemmTable gemm_table = {{product<float>, columns_at<float>, dots_at<float>},
                               {product<double>, columns_at<double>, dots_at<double>},
-                              integer_product};
+                              {integer_product, nullptr, nullptr}};
 
 }  // namespace weft::kernels::WEFT_ISA

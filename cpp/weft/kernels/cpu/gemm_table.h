@@ -23,7 +23,7 @@ struct Products {
 struct GemmTable {
   Products<float> f32;
   Products<double> f64;
-  Product<int64_t>* i64;
+  Products<int64_t> i64;  // only `product`
 };
 
 // For the processor at hand.

@@ -16,55 +16,27 @@ using tensor::DType;
 
 constexpr int64_t large_work = 1 << 15;  // elements; below it threads cost more than they bring
 
-// Moving an element needs only its size. Calls body with a null pointer of a type of that size.
-template <class Body>
-void by_size(DType dtype, Body&& body) {
-  switch (tensor::item_size(dtype)) {
-    case 1:
-      return body(static_cast<uint8_t*>(nullptr));
-    case 2:
-      return body(static_cast<uint16_t*>(nullptr));
-    case 4:
-      return body(static_cast<uint32_t*>(nullptr));
-    default:
-      return body(static_cast<uint64_t*>(nullptr));
-  }
-}
-
-// Calls body(null pointer of the element type, function that combines into the first argument).
+// Calls body(zero of the element type, function that combines into the first argument).
 template <class Body>
 void by_combination(DType dtype, Combine combine, Body&& body) {
   if (combine == Combine::assign) {
-    return by_size(dtype, [&](auto* type) { body(type, [](auto& to, auto from) { to = from; }); });
+    return tensor::by_size(dtype,
+                           [&](auto zero) { body(zero, [](auto& to, auto from) { to = from; }); });
   }
-  const auto arithmetic = [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  tensor::on_lane(tensor::lane_of(dtype), [&]<class T>(T zero) {
     // Integers wrap around, which only unsigned arithmetic may do.
     using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
     switch (combine) {
       case Combine::add:
-        return body(type, [](T& to, T from) { to = static_cast<T>(Wide(to) + Wide(from)); });
+        return body(zero, [](T& to, T from) { to = static_cast<T>(Wide(to) + Wide(from)); });
       case Combine::multiply:
-        return body(type, [](T& to, T from) { to = static_cast<T>(Wide(to) * Wide(from)); });
+        return body(zero, [](T& to, T from) { to = static_cast<T>(Wide(to) * Wide(from)); });
       case Combine::maximum:  // NaN wins
-        return body(type, [](T& to, T from) { to = to != to || to > from ? to : from; });
+        return body(zero, [](T& to, T from) { to = to != to || to > from ? to : from; });
       default:
-        return body(type, [](T& to, T from) { to = to != to || to < from ? to : from; });
+        return body(zero, [](T& to, T from) { to = to != to || to < from ? to : from; });
     }
-  };
-  if (dtype == DType::f32) return arithmetic(static_cast<float*>(nullptr));
-  if (dtype == DType::f64) return arithmetic(static_cast<double*>(nullptr));
-  arithmetic(static_cast<int64_t*>(nullptr));
-}
-
-int64_t offset_of(int64_t position, std::span<const int64_t> sizes,
-                  std::span<const int64_t> strides) {
-  int64_t offset = 0;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    offset += position % sizes[i] * strides[i];
-    position /= sizes[i];
-  }
-  return offset;
+  });
 }
 
 // The offsets of all positions of a shape, in row-major order.
@@ -72,15 +44,8 @@ Array offsets_of(const Dims& sizes, const Dims& strides) {
   const int64_t count = tensor::count_of(sizes);
   Array result = Array::allocate({count}, DType::i64);
   auto* offsets = result.as<int64_t>();
-  for (int64_t i = 0; i < count; ++i) offsets[i] = offset_of(i, sizes, strides);
+  for (int64_t i = 0; i < count; ++i) offsets[i] = tensor::offset_at(i, sizes, strides);
   return result;
-}
-
-// The same values, contiguous and in the dtype in which arithmetic is done.
-Array widened(const Array& array) {
-  Array wide = Array::allocate(array.sizes, tensor::dtype_of(tensor::lane_of(array.dtype)));
-  copy(array, wide);
-  return wide;
 }
 
 }  // namespace
@@ -129,9 +94,6 @@ Places::Places(const Array& array, std::span<const Array> indices, std::span<con
   }
 }
 
-Places::Places(const Array& array, const Array& indices, int64_t dim)
-    : Places(array, std::span(&indices, 1), std::span(&dim, 1), dim) {}
-
 Places Places::of_elements(const Array& array, const Array& index, int64_t dim) {
   Places places;
   const int64_t size = array.sizes[dim], stride = array.strides[dim], length = index.sizes.back();
@@ -153,7 +115,7 @@ Places Places::of_elements(const Array& array, const Array& index, int64_t dim) 
   parallel_for(index.count() / length, std::max<int64_t>(1, large_work / length),
                [&](int64_t begin, int64_t end) {
                  for (int64_t row = begin; row < end; ++row) {
-                   const int64_t start = offset_of(row, rows, strides);
+                   const int64_t start = tensor::offset_at(row, rows, strides);
                    for (int64_t k = 0; k < length; ++k) {
                      const int64_t i = indices[row * length + k];
                      chosen[row * length + k] =
@@ -178,8 +140,7 @@ void take(const Array& in, const Places& places, const Array& out) {
   const int64_t blocks = places.outer_count * chosen_count;
   if (blocks == 0 || inner == 0) return;
   const int64_t *outer_offsets = places.outer(), *inner_offsets = places.inner();
-  by_size(in.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  tensor::by_size(in.dtype, [&]<class T>(T) {
     const T* source = in.as<T>();
     T* target = out.as<T>();
     BlockingRegion region(blocks * inner > large_work);
@@ -213,15 +174,15 @@ void put(const Array& values, const Places& places, const Array& out, Combine co
   const int64_t inner = places.inner_count, chosen_count = places.chosen_count;
   const int64_t columns = places.columns, count = places.outer_count * chosen_count * inner;
   if (count == 0) return;
-  if (combine != Combine::assign && tensor::dtype_of(tensor::lane_of(out.dtype)) != out.dtype) {
-    const Array wide = widened(out);
-    put(widened(values), places, wide, combine);
+  if (const DType lane = tensor::lane_dtype(out.dtype);
+      combine != Combine::assign && lane != out.dtype) {
+    const Array wide = converted(out, lane);
+    put(converted(values, lane), places, wide, combine);
     return copy(wide, out);
   }
   const int64_t step = values.count() == 1 ? 0 : 1;
   const int64_t *outer_offsets = places.outer(), *inner_offsets = places.inner();
-  by_combination(out.dtype, combine, [&](auto* type, auto write) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  by_combination(out.dtype, combine, [&]<class T>(T, auto write) {
     const T* source = values.as<T>();
     T* target = out.as<T>();
     const auto part = [&](int64_t outer_begin, int64_t outer_end, int64_t begin, int64_t end) {

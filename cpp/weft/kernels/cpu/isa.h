@@ -4,7 +4,21 @@
 // processor runs.
 #pragma once
 
+#include <type_traits>
+
 namespace weft::kernels {
+
+// The part of a table that is for elements of type T.
+template <class T, class Table>
+const auto& part(const Table& table) {
+  if constexpr (std::is_same_v<T, float>) {
+    return table.f32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return table.f64;
+  } else {
+    return table.i64;
+  }
+}
 
 #ifdef __x86_64__
 template <class Table>

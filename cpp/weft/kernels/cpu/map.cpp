@@ -13,6 +13,9 @@
 #include "weft/kernels/cpu/map_isa.h"
 
 namespace weft::kernels {
+
+WEFT_CHOOSE(MapTable, map_table)
+
 namespace {
 
 using tensor::item_size;
@@ -26,12 +29,13 @@ constexpr int64_t parallel_count = int64_t{1} << 17;
 constexpr int64_t parallel_grain = int64_t{1} << 15;
 constexpr int64_t long_row = 256;
 
-const MapTable& table =
-#ifdef __x86_64__
-    choose(isa_default::map_table, isa_v3::map_table, isa_v4::map_table);
-#else
-    choose(isa_default::map_table);
-#endif
+const MapTable& table = map_table();
+LoadFunction loader(DType dtype, Lane lane) {
+  return table.load[static_cast<int>(dtype)][static_cast<int>(lane)];
+}
+StoreFunction storer(DType dtype, Lane lane) {
+  return table.store[static_cast<int>(dtype)][static_cast<int>(lane)];
+}
 
 constexpr std::string_view formula_names[] = {
 #define WEFT_FORMULA(name, ...) #name,
@@ -42,8 +46,7 @@ constexpr int64_t tile_bytes(Lane lane, int64_t count) {
   return ((count + 15) & ~int64_t{15}) * lane_size(lane);
 }
 
-// --- strided walks
-// --------------------------------------------------------------------------------
+// --- strided walks ----------------------------------------
 
 // How the elements of an operand lie, seen in the order of the walk: in a row, all at one place,
 // the same short row again and again, or some other way.
@@ -134,8 +137,7 @@ class Walk {
   base::SmallVector<int64_t, 24> strides_;  // by dimension, then operand
 };
 
-// --- programs
-// -------------------------------------------------------------------------------------
+// --- programs ----------------------------------------
 
 struct Operand {
   char* data;
@@ -178,8 +180,7 @@ bool run_small(const MapProgram& program, std::span<const Array> inputs,
     } else {
       slot[i] = std::exchange(next, next + tile);
       const int64_t stride = layout == Layout::dense ? 1 : 0;
-      table.load[static_cast<int>(input.dtype)][static_cast<int>(lane)](slot[i], input.data(),
-                                                                        stride, count);
+      loader(input.dtype, lane)(slot[i], input.data(), stride, count);
     }
   }
   for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -187,12 +188,10 @@ bool run_small(const MapProgram& program, std::span<const Array> inputs,
     const void* in[4];
     for (int k = 0; k < step.input_count; ++k) in[k] = slot[step.inputs[k]];
     slot[inputs.size() + s] = std::exchange(next, next + tile);
-    table.blocks[step.formula][static_cast<int>(lane)](slot[inputs.size() + s], in, count);
+    block_function(step.formula, lane)(slot[inputs.size() + s], in, count);
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
-    const char* from = slot[program.outputs[o]];
-    table.store[static_cast<int>(outputs[o].dtype)][static_cast<int>(lane)](from, outputs[o].data(),
-                                                                            1, count);
+    storer(outputs[o].dtype, lane)(slot[program.outputs[o]], outputs[o].data(), 1, count);
   }
   return true;
 }
@@ -305,7 +304,8 @@ class Application {
     base::SmallVector<char*, 12> periods(input_count_, nullptr);
     for (size_t i = 0; i < input_count_; ++i) {
       const Operand& operand = operands_[i];
-      if (operand.layout == Layout::scalar) load(operand)(slots[i], operand.data, 0, longest);
+      if (operand.layout == Layout::scalar)
+        loader(operand.dtype, lane_)(slots[i], operand.data, 0, longest);
       if (operand.layout != Layout::periodic) continue;
       periods[i] = slots[i];
       load_tile(operand, i, slots[i], 0, spread);
@@ -333,13 +333,6 @@ class Application {
     }
   }
 
-  LoadFunction load(const Operand& operand) const {
-    return table.load[static_cast<int>(operand.dtype)][static_cast<int>(lane_)];
-  }
-  StoreFunction store(const Operand& operand) const {
-    return table.store[static_cast<int>(operand.dtype)][static_cast<int>(lane_)];
-  }
-
   // Where elements at..at+count of a direct operand are.
   char* place(size_t i, int64_t at) const {
     const int64_t offset = operands_[i].direct ? at : walk_->offset(at, i);
@@ -362,7 +355,7 @@ class Application {
       for (int k = 0; k < step.input_count; ++k) in[k] = slots[step.inputs[k]];
       const size_t slot = input_count_ + s;
       if (output_of_[slot] != none) slots[slot] = place(output_of_[slot], at);
-      table.blocks[step.formula][static_cast<int>(lane_)](slots[slot], in, count);
+      block_function(step.formula, lane_)(slots[slot], in, count);
     }
     for (size_t o = 0; o < results_.size(); ++o) {
       const size_t i = input_count_ + o;
@@ -372,7 +365,7 @@ class Application {
 
   void load_tile(const Operand& operand, size_t i, char* tile, int64_t at, int64_t count) const {
     const int64_t item = item_size(operand.dtype);
-    const LoadFunction function = load(operand);
+    const LoadFunction function = loader(operand.dtype, lane_);
     if (operand.layout == Layout::dense) return function(tile, operand.data + at * item, 1, count);
     walk_->pieces(at, count, i, [&](int64_t offset, int64_t position, int64_t piece) {
       function(tile + position * lane_size(lane_), operand.data + offset * item,
@@ -383,7 +376,7 @@ class Application {
   void store_tile(const Operand& operand, size_t i, const char* tile, int64_t at,
                   int64_t count) const {
     const int64_t item = item_size(operand.dtype);
-    const StoreFunction function = store(operand);
+    const StoreFunction function = storer(operand.dtype, lane_);
     if (operand.layout == Layout::dense) return function(tile, operand.data + at * item, 1, count);
     if (!walk_) return function(tile, operand.data, 0, 1);  // one element
     walk_->pieces(at, count, i, [&](int64_t offset, int64_t position, int64_t piece) {
@@ -404,8 +397,7 @@ class Application {
   uint8_t tile_number_ = 0;
 };
 
-// --- copies
-// ---------------------------------------------------------------------------------------
+// --- copies ----------------------------------------
 
 // Fills one block and copies it: memcpy uses the widest stores that the processor has.
 template <class T>
@@ -497,21 +489,11 @@ void copy_walk(const Walk& walk, T* to, const T* from, int64_t count) {
                      });
 }
 
-void copy_same(const Walk& walk, int64_t item, char* to, const char* from, int64_t count) {
-  auto run = [&]<class T>(T*) {
-    copy_walk(walk, reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), count);
-  };
-  if (item == 1) return run(static_cast<uint8_t*>(nullptr));
-  if (item == 2) return run(static_cast<uint16_t*>(nullptr));
-  if (item == 4) return run(static_cast<uint32_t*>(nullptr));
-  run(static_cast<uint64_t*>(nullptr));
-}
-
 // Through a tile of the lane in which nothing is lost that the destination can hold.
 void copy_converted(const Walk& walk, const Array& in, const Array& out, int64_t count) {
   const Lane lane = lane_of(out.dtype == DType::boolean ? in.dtype : out.dtype);
-  const LoadFunction load = table.load[static_cast<int>(in.dtype)][static_cast<int>(lane)];
-  const StoreFunction store = table.store[static_cast<int>(out.dtype)][static_cast<int>(lane)];
+  const LoadFunction load = loader(in.dtype, lane);
+  const StoreFunction store = storer(out.dtype, lane);
   const int64_t in_item = item_size(in.dtype), out_item = item_size(out.dtype);
   const bool no_load = in.dtype == tensor::dtype_of(lane) && walk.row_stride(1) == 1;
   const bool no_store = out.dtype == tensor::dtype_of(lane) && walk.row_stride(0) == 1;
@@ -539,9 +521,8 @@ void fill_with(const Array& out, Lane lane, const void* value) {
   if (count == 0) return;
   const Array* arrays[] = {&out};
   const Walk walk(arrays);
-  const LoadFunction load =
-      table.load[static_cast<int>(tensor::dtype_of(lane))][static_cast<int>(lane)];
-  const StoreFunction store = table.store[static_cast<int>(out.dtype)][static_cast<int>(lane)];
+  const LoadFunction load = loader(tensor::dtype_of(lane), lane);
+  const StoreFunction store = storer(out.dtype, lane);
   alignas(64) char tile[tile_count * 8];
   load(tile, value, 0, std::min(tile_count, count));
   base::BlockingRegion region(count >= parallel_count);
@@ -617,8 +598,8 @@ void run_formula(int formula, Lane lane, std::span<const Array> inputs, const Ar
       for (size_t i = 0; i < inputs.size(); ++i) {
         at[i] = scalar[i] ? tiles[used++] : inputs[i].data() + begin * lane_size(lane);
         if (!scalar[i]) continue;
-        table.load[static_cast<int>(inputs[i].dtype)][static_cast<int>(lane)](
-            tiles[used - 1], inputs[i].data(), 0, std::min(tile_count, end - begin));
+        loader(inputs[i].dtype, lane)(tiles[used - 1], inputs[i].data(), 0,
+                                      std::min(tile_count, end - begin));
       }
       char* to = output.data() + begin * lane_size(lane);
       const int64_t step = scalars == 0 ? end - begin : tile_count;
@@ -661,8 +642,15 @@ void copy(const Array& in, const Array& out) {
   const Array* arrays[] = {&out, &in};
   const Walk walk(arrays);
   base::BlockingRegion region(count >= parallel_count);
-  if (same) return copy_same(walk, item_size(in.dtype), out.data(), in.data(), count);
-  copy_converted(walk, in, out, count);
+  if (!same) return copy_converted(walk, in, out, count);
+  tensor::by_size(in.dtype, [&]<class T>(T) { copy_walk(walk, out.as<T>(), in.as<T>(), count); });
+}
+
+Array converted(const Array& array, DType dtype) {
+  if (array.dtype == dtype && array.is_contiguous()) return array;
+  Array result = Array::allocate(array.sizes, dtype);
+  copy(array, result);
+  return result;
 }
 
 void fill(const Array& out, double value) {

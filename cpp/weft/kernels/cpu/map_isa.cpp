@@ -22,8 +22,7 @@ namespace {
 using tensor::BFloat16;
 using tensor::Half;
 
-// --- formulas
-// -------------------------------------------------------------------------------------
+// --- formulas ----------------------------------------
 
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -207,8 +206,7 @@ constexpr BlockFunction blocks[][3] = {
 #include "formulas.inc"
     {nullptr, nullptr, nullptr}};
 
-// --- conversions
-// ----------------------------------------------------------------------------------
+// --- conversions ----------------------------------------
 
 // Floats that no integer can hold become the smallest integer; smaller integers keep the low bits.
 template <class Float>
@@ -273,6 +271,7 @@ constexpr MapTable table_of() {
 }  // namespace
 
 // A constant: code of this file must not run while the module loads, before the processor is known.
+extern const MapTable map_table;
 constinit const MapTable map_table =
     table_of<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, Flag>();
 

@@ -16,14 +16,4 @@ struct MapTable {
   StoreFunction store[tensor::dtype_count][3];
 };
 
-namespace isa_default {
-extern const MapTable map_table;
-}
-namespace isa_v3 {
-extern const MapTable map_table;
-}
-namespace isa_v4 {
-extern const MapTable map_table;
-}
-
 }  // namespace weft::kernels

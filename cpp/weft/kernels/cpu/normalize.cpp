@@ -12,8 +12,6 @@
 
 namespace weft::kernels {
 
-using tensor::DType;
-
 WEFT_CHOOSE(NormalizeTable, normalize_table)
 
 namespace {
@@ -21,16 +19,8 @@ namespace {
 // Calls body with the functions for float or double.
 template <class Body>
 void with_lane(const Array& array, Body body) {
-  if (array.dtype == DType::f32) {
-    body(normalize_table().f32, float{});
-  } else {
-    body(normalize_table().f64, double{});
-  }
-}
-
-template <class T>
-T* data_of(const Array& array) {
-  return array.storage ? array.as<T>() : nullptr;
+  tensor::on_float_lane(tensor::lane_of(array.dtype),
+                        [&]<class T>(T zero) { body(part<T>(normalize_table()), zero); });
 }
 
 constexpr int64_t grain_elements = 1 << 14;  // about 10 us of work
@@ -47,10 +37,7 @@ void over_rows(int64_t rows, int64_t size, Body body) {
 // columns(first element, size, stride along dim, number of neighbouring columns).
 template <class Rows, class Columns>
 void over_dim(const Array& array, int64_t dim, Rows rows, Columns columns) {
-  const int64_t size = array.rank() == 0 ? 1 : array.sizes[dim];
-  int64_t inner = 1;
-  for (int64_t i = dim + 1; i < array.rank(); ++i) inner *= array.sizes[i];
-  const int64_t outer = array.count() / (size * inner);
+  const auto [outer, size, inner] = tensor::split_at(array.sizes, dim);
   if (inner == 1) {
     return over_rows(outer, size,
                      [&](int64_t first, int64_t count) { rows(first * size, count, size); });
@@ -69,8 +56,7 @@ void over_dim(const Array& array, int64_t dim, Rows rows, Columns columns) {
 
 void softmax(const Array& in, int64_t dim, bool logarithm, const Array& out) {
   if (in.count() == 0) return;
-  with_lane(in, [&](const auto& run, auto one) {
-    using T = decltype(one);
+  with_lane(in, [&]<class T>(const auto& run, T) {
     const T* from = in.as<T>();
     T* to = out.as<T>();
     over_dim(
@@ -87,8 +73,7 @@ void softmax(const Array& in, int64_t dim, bool logarithm, const Array& out) {
 void softmax_backward(const Array& grad, const Array& out, int64_t dim, bool logarithm,
                       const Array& grad_in) {
   if (grad.count() == 0) return;
-  with_lane(grad, [&](const auto& run, auto one) {
-    using T = decltype(one);
+  with_lane(grad, [&]<class T>(const auto& run, T) {
     const T *from = grad.as<T>(), *result = out.as<T>();
     T* to = grad_in.as<T>();
     over_dim(
@@ -106,9 +91,8 @@ void softmax_backward(const Array& grad, const Array& out, int64_t dim, bool log
 void layer_norm(const Array& in, const Array& weight, const Array& bias, double epsilon,
                 int64_t size, const Array& out) {
   if (in.count() == 0) return;
-  with_lane(in, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *from = in.as<T>(), *factors = data_of<T>(weight), *added = data_of<T>(bias);
+  with_lane(in, [&]<class T>(const auto& run, T) {
+    const T *from = in.as<T>(), *factors = weight.as_or_null<T>(), *added = bias.as_or_null<T>();
     T* to = out.as<T>();
     over_rows(in.count() / size, size, [&](int64_t first, int64_t rows) {
       const int64_t at = first * size;
@@ -120,16 +104,15 @@ void layer_norm(const Array& in, const Array& weight, const Array& bias, double 
 void layer_norm_backward(const Array& grad, const Array& in, const Array& weight, double epsilon,
                          int64_t size, const Array& grad_in, const Array& grad_weight,
                          const Array& grad_bias) {
-  with_lane(in, [&](const auto& run, auto one) {
-    using T = decltype(one);
-    const T *gradient = grad.as<T>(), *from = in.as<T>(), *factors = data_of<T>(weight);
-    T* to = data_of<T>(grad_in);
+  with_lane(in, [&]<class T>(const auto& run, T) {
+    const T *gradient = grad.as<T>(), *from = in.as<T>(), *factors = weight.as_or_null<T>();
+    T* to = grad_in.as_or_null<T>();
     const int64_t rows = size == 0 ? 0 : in.count() / size;
     // Parameters' gradients are added up in pieces of rows that do not depend on threads, each in
     // T and the pieces in double.
     const int64_t piece = std::max<int64_t>(64, (rows + 63) / 64),
                   pieces = (rows + piece - 1) / piece;
-    T* totals[] = {data_of<T>(grad_weight), data_of<T>(grad_bias)};
+    T* totals[] = {grad_weight.as_or_null<T>(), grad_bias.as_or_null<T>()};
     std::vector<T> parts[2];
     for (int k = 0; k < 2; ++k) {
       if (totals[k] && pieces != 1) parts[k].resize(pieces * size);
@@ -161,8 +144,7 @@ void layer_norm_backward(const Array& grad, const Array& in, const Array& weight
 
 void cross_entropy(const Array& scores, const Array& classes, int64_t ignored,
                    const Array& losses) {
-  with_lane(scores, [&](const auto& run, auto one) {
-    using T = decltype(one);
+  with_lane(scores, [&]<class T>(const auto& run, T) {
     const int64_t size = scores.sizes[1];
     const T* from = scores.as<T>();
     const int64_t* target = classes.as<int64_t>();
@@ -179,8 +161,7 @@ void cross_entropy(const Array& scores, const Array& classes, int64_t ignored,
 
 void cross_entropy_backward(const Array& scores, const Array& classes, const Array& factors,
                             int64_t ignored, const Array& grad_scores) {
-  with_lane(scores, [&](const auto& run, auto one) {
-    using T = decltype(one);
+  with_lane(scores, [&]<class T>(const auto& run, T) {
     const int64_t size = scores.sizes[1];
     const T *from = scores.as<T>(), *factor = factors.as<T>();
     const int64_t* target = classes.as<int64_t>();
@@ -202,58 +183,18 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
 
 // ---- recurrent gates ---------------------------------------------------------------------------
 
-namespace {
-
-// Calls body(functions, one, first element, rows, size of a state) over ranges of rows of states.
-template <class Body>
-void over_states(const Array& states, Body body) {
-  if (states.count() == 0) return;
-  const int64_t size = states.sizes.back();
-  with_lane(states, [&](const auto& run, auto one) {
-    over_rows(states.count() / size, 8 * size,
-              [&](int64_t first, int64_t rows) { body(run, one, first * size, rows, size); });
-  });
-}
-
-}  // namespace
-
-void lstm_gates(const Array& gates, const Array& cell, const Array& hidden_out,
-                const Array& cell_out) {
-  over_states(cell_out, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    const int64_t cells = cell.sizes.back() / size;
-    run.lstm_gates[cells - 1](gates.as<T>() + (3 + cells) * at, cell.as<T>() + cells * at, rows,
-                              size, hidden_out.as<T>() + at, cell_out.as<T>() + at);
-  });
-}
-
-void lstm_gates_backward(const Array& grad_hidden, const Array& grad_cell, const Array& gates,
-                         const Array& cell, const Array& cell_out, const Array& grad_gates,
-                         const Array& grad_cell_in) {
-  over_states(cell_out, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    const int64_t cells = cell.sizes.back() / size;
-    run.lstm_gates_backward[cells - 1](
-        grad_hidden.as<T>() + at, grad_cell.as<T>() + at, gates.as<T>() + (3 + cells) * at,
-        cell.as<T>() + cells * at, cell_out.as<T>() + at, rows, size,
-        grad_gates.as<T>() + (3 + cells) * at, grad_cell_in.as<T>() + cells * at);
-  });
-}
-
-void gru_gates(const Array& from_input, const Array& from_hidden, const Array& hidden,
-               const Array& out) {
-  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.gru_gates(from_input.as<T>() + 3 * at, from_hidden.as<T>() + 3 * at, hidden.as<T>() + at,
-                  rows, size, out.as<T>() + at);
-  });
-}
-
-void gru_gates_backward(const Array& grad, const Array& from_input, const Array& from_hidden,
-                        const Array& hidden, const Array& grad_from_input,
-                        const Array& grad_from_hidden, const Array& grad_hidden) {
-  over_states(hidden, [&]<class T>(const auto& run, T, int64_t at, int64_t rows, int64_t size) {
-    run.gru_gates_backward(grad.as<T>() + at, from_input.as<T>() + 3 * at,
-                           from_hidden.as<T>() + 3 * at, hidden.as<T>() + at, rows, size,
-                           grad_from_input.as<T>() + 3 * at, grad_from_hidden.as<T>() + 3 * at,
-                           grad_hidden.as<T>() + at);
+void run_gates(Gates kind, std::initializer_list<Array> arrays) {
+  const Array& state = *(arrays.end() - 1);
+  if (state.count() == 0) return;
+  const int64_t size = state.sizes.back();
+  with_lane(state, [&]<class T>(const auto& run, T) {
+    over_rows(state.count() / size, 8 * size, [&](int64_t first, int64_t rows) {
+      base::SmallVector<T*, 8> from_first;
+      for (const Array& array : arrays) {
+        from_first.push_back(array.as<T>() + first * array.sizes.back());
+      }
+      run.gates[static_cast<int>(kind)](from_first.data(), rows, size);
+    });
   });
 }
 

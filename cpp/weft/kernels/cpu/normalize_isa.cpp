@@ -300,8 +300,9 @@ void layer_norm_backward(const T* grad, const T* in, const T* weight, double eps
 
 // The gates are enter, forget (one for each of `Cells`), fresh, output.
 template <class T, int Cells>
-void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
-                T* cell_out) {
+void lstm_gates(T* const* arrays, int64_t rows, int64_t size) {
+  const T *gates = arrays[0], *cell = arrays[1];
+  T *hidden_out = arrays[2], *cell_out = arrays[3];
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + (3 + Cells) * r * size, *forget = enter + size,
             *fresh = forget + Cells * size, *output = fresh + size, *from = cell + Cells * r * size;
@@ -316,9 +317,10 @@ void lstm_gates(const T* gates, const T* cell, int64_t rows, int64_t size, T* hi
 }
 
 template <class T, int Cells>
-void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gates, const T* cell,
-                         const T* cell_out, int64_t rows, int64_t size, T* grad_gates,
-                         T* grad_cell_in) {
+void lstm_gates_backward(T* const* arrays, int64_t rows, int64_t size) {
+  const T *grad_hidden = arrays[0], *grad_cell = arrays[1], *gates = arrays[2], *cell = arrays[3],
+          *cell_out = arrays[6];
+  T *grad_gates = arrays[4], *grad_cell_in = arrays[5];
   for (int64_t r = 0; r < rows; ++r) {
     const T *enter = gates + (3 + Cells) * r * size, *forget = enter + size,
             *fresh = forget + Cells * size, *output = fresh + size, *from = cell + Cells * r * size;
@@ -348,8 +350,9 @@ void lstm_gates_backward(const T* grad_hidden, const T* grad_cell, const T* gate
 }
 
 template <class T>
-void gru_gates(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
-               int64_t size, T* out) {
+void gru_gates(T* const* arrays, int64_t rows, int64_t size) {
+  const T *from_input = arrays[0], *from_hidden = arrays[1], *hidden = arrays[2];
+  T* out = arrays[3];
   for (int64_t r = 0; r < rows; ++r, hidden += size, out += size) {
     const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
 #pragma GCC ivdep
@@ -362,9 +365,9 @@ void gru_gates(const T* from_input, const T* from_hidden, const T* hidden, int64
 }
 
 template <class T>
-void gru_gates_backward(const T* grad, const T* from_input, const T* from_hidden, const T* hidden,
-                        int64_t rows, int64_t size, T* grad_from_input, T* grad_from_hidden,
-                        T* grad_hidden) {
+void gru_gates_backward(T* const* arrays, int64_t rows, int64_t size) {
+  const T *grad = arrays[0], *from_input = arrays[1], *from_hidden = arrays[2], *hidden = arrays[3];
+  T *grad_from_input = arrays[4], *grad_from_hidden = arrays[5], *grad_hidden = arrays[6];
   for (int64_t r = 0; r < rows; ++r, grad += size, hidden += size, grad_hidden += size) {
     const T *x = from_input + 3 * r * size, *h = from_hidden + 3 * r * size;
     T *to_x = grad_from_input + 3 * r * size, *to_h = grad_from_hidden + 3 * r * size;
@@ -393,12 +396,9 @@ constexpr Normalizers<T> normalizers() {
           layer_norm<T>,
           layer_norm_backward<T>,
           log_sum<T>,
-          row_sum<T>,
           exponentials<T>,
-          {lstm_gates<T, 1>, lstm_gates<T, 2>},
-          {lstm_gates_backward<T, 1>, lstm_gates_backward<T, 2>},
-          gru_gates<T>,
-          gru_gates_backward<T>};
+          {lstm_gates<T, 1>, lstm_gates_backward<T, 1>, lstm_gates<T, 2>, lstm_gates_backward<T, 2>,
+           gru_gates<T>, gru_gates_backward<T>}};
 }
 
 }  // namespace

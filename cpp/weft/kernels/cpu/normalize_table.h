@@ -22,20 +22,9 @@ struct Normalizers {
                               int64_t rows, int64_t size, T* grad_in, T* grad_weight, T* grad_bias);
   // log(sum(exp(row)))
   double (*log_sum)(const T* in, int64_t size);
-  double (*sum)(const T* in, int64_t size);
   // out = exp(in - shift) * factor
   void (*exponentials)(const T* in, int64_t size, T shift, T factor, T* out);
-  // With one cell, and with two.
-  void (*lstm_gates[2])(const T* gates, const T* cell, int64_t rows, int64_t size, T* hidden_out,
-                        T* cell_out);
-  void (*lstm_gates_backward[2])(const T* grad_hidden, const T* grad_cell, const T* gates,
-                              const T* cell, const T* cell_out, int64_t rows, int64_t size,
-                              T* grad_gates, T* grad_cell_in);
-  void (*gru_gates)(const T* from_input, const T* from_hidden, const T* hidden, int64_t rows,
-                    int64_t size, T* out);
-  void (*gru_gates_backward)(const T* grad, const T* from_input, const T* from_hidden,
-                             const T* hidden, int64_t rows, int64_t size, T* grad_from_input,
-                             T* grad_from_hidden, T* grad_hidden);
+  void (*gates[6])(T* const* arrays, int64_t rows, int64_t size);  // in the order of Gates
 };
 
 struct NormalizeTable {

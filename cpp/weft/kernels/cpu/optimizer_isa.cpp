@@ -9,7 +9,6 @@ namespace weft::kernels::WEFT_ISA {
 namespace {
 
 using tensor::BFloat16;
-using tensor::DType;
 using tensor::Half;
 
 template <class T>
@@ -100,37 +99,20 @@ void sgd_loop(const SgdSettings& settings, const SgdTensors& tensors, int64_t be
   }
 }
 
-// Calls body with a null pointer of the type that stores a floating dtype.
-template <class Body>
-void with_floating(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f64:
-      return body(static_cast<double*>(nullptr));
-    case DType::f16:
-      return body(static_cast<Half*>(nullptr));
-    case DType::bf16:
-      return body(static_cast<BFloat16*>(nullptr));
-    default:
-      return body(static_cast<float*>(nullptr));
-  }
-}
-
 void adam(const AdamSettings& settings, const AdamTensors& one, int64_t begin, int64_t end) {
-  with_floating(one.dtype, [&]<class T>(T*) {
-    if (one.largest_square_average) {
-      adam_loop<T, true>(settings, one, begin, end);
-    } else {
-      adam_loop<T, false>(settings, one, begin, end);
+  tensor::dispatch(one.dtype, [&]<class T>(T*) {
+    if constexpr (!std::is_integral_v<T>) {
+      auto* const loop = one.largest_square_average ? adam_loop<T, true> : adam_loop<T, false>;
+      loop(settings, one, begin, end);
     }
   });
 }
 
 void sgd(const SgdSettings& settings, const SgdTensors& one, int64_t begin, int64_t end) {
-  with_floating(one.dtype, [&]<class T>(T*) {
-    if (one.momentum) {
-      sgd_loop<T, true>(settings, one, begin, end);
-    } else {
-      sgd_loop<T, false>(settings, one, begin, end);
+  tensor::dispatch(one.dtype, [&]<class T>(T*) {
+    if constexpr (!std::is_integral_v<T>) {
+      auto* const loop = one.momentum ? sgd_loop<T, true> : sgd_loop<T, false>;
+      loop(settings, one, begin, end);
     }
   });
 }

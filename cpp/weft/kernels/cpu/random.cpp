@@ -16,31 +16,11 @@ namespace weft::kernels {
 using tensor::Dims;
 using tensor::DType;
 
-namespace isa_default {
-extern const RandomTable random_table;
-}
-#ifdef __x86_64__
-namespace isa_v3 {
-extern const RandomTable random_table;
-}
-namespace isa_v4 {
-extern const RandomTable random_table;
-}
-#endif
+WEFT_CHOOSE(RandomTable, random_table)
 
 namespace {
 
 constexpr int64_t grain = 1 << 14;
-
-const RandomTable& loops() {
-#ifdef __x86_64__
-  static const RandomTable& chosen =
-      choose(isa_default::random_table, isa_v3::random_table, isa_v4::random_table);
-#else
-  static const RandomTable& chosen = choose(isa_default::random_table);
-#endif
-  return chosen;
-}
 
 // Calls body(stretch of the stream) over all of `count`, on threads.
 template <class Body>
@@ -61,30 +41,19 @@ uint64_t bounded(uint64_t bits, uint64_t range) {
 
 double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// Runs `make` on memory of `dtype` and converts when the output has another one.
-template <class Make>
-void made_as(DType dtype, const Array& out, Make make) {
-  if (out.dtype == dtype) return make(out);
-  const Array temporary = Array::allocate(out.sizes, dtype);
-  make(temporary);
-  copy(temporary, out);
-}
-
 // Calls body(loops, memory) for one of the two floating lanes.
 template <class Body>
 void on_lane(const Array& array, Body body) {
-  if (array.dtype == DType::f64) return body(loops().f64, array.as<double>());
-  body(loops().f32, array.as<float>());
+  tensor::on_float_lane(tensor::lane_of(array.dtype),
+                        [&]<class T>(T) { body(part<T>(random_table()), array.as<T>()); });
 }
-
-DType lane_dtype(const Array& array) { return tensor::dtype_of(tensor::lane_of(array.dtype)); }
 
 }  // namespace
 
 void random_uniform(RandomStream stream, const Array& out, double low, double high) {
   // As many bits as the dtype holds exactly: rounding up would give `high` itself.
   const int bits = out.dtype == DType::bf16 ? 8 : out.dtype == DType::f16 ? 11 : 24;
-  made_as(lane_dtype(out), out, [&](const Array& array) {
+  made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& array) {
     on_lane(array, [&]<class T>(const RandomLoops<T>& loop, T* data) {
       stretches(stream, array.count(), [&](const Draw& draw) {
         loop.uniform(draw, data + draw.first, bits, static_cast<T>(low),
@@ -95,7 +64,7 @@ void random_uniform(RandomStream stream, const Array& out, double low, double hi
 }
 
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation) {
-  made_as(lane_dtype(out), out, [&](const Array& array) {
+  made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& array) {
     on_lane(array, [&]<class T>(const RandomLoops<T>& loop, T* data) {
       stretches(stream, array.count(), [&](const Draw& draw) {
         loop.normal(draw, data + draw.first, static_cast<T>(mean), static_cast<T>(deviation));
@@ -108,7 +77,7 @@ void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_
   made_as(DType::i64, out, [&](const Array& array) {
     auto* values = array.as<uint64_t>();
     stretches(stream, array.count(), [&](const Draw& draw) {
-      loops().bits(draw, values + draw.first);
+      random_table().bits(draw, values + draw.first);
       for (int64_t i = draw.first; i < draw.first + draw.count; ++i) {
         values[i] = static_cast<uint64_t>(low) + bounded(values[i], range);
       }
@@ -155,7 +124,7 @@ std::optional<std::string_view> multinomial(RandomStream stream, const Array& we
   const Array scratch = Array::allocate({numbers + 2 * length}, DType::f64);
   auto* bits = scratch.as<uint64_t>();
   double* sums = scratch.as<double>() + numbers;
-  loops().bits({stream.seed, stream.counter, 0, numbers}, bits);
+  random_table().bits({stream.seed, stream.counter, 0, numbers}, bits);
   base::BlockingRegion region(rows * length > (1 << 14));
   for (int64_t row = 0; row < rows; ++row, weight += length, chosen += samples) {
     if (!distinct) {

@@ -27,27 +27,13 @@ namespace {
 
 template <class T>
 const Reducer<T>& reducer(Reduction kind) {
-  const auto index = static_cast<size_t>(kind);
-  if constexpr (std::is_same_v<T, float>) {
-    return reduce_table().f32[index];
-  } else if constexpr (std::is_same_v<T, double>) {
-    return reduce_table().f64[index];
-  } else {
-    return reduce_table().i64[index];
-  }
+  return part<T>(reduce_table())[static_cast<size_t>(kind)];
 }
 
 // Calls body with a zero of the lane's type.
 template <class Body>
 void with_lane(const Array& array, Body body) {
-  switch (tensor::lane_of(array.dtype)) {
-    case Lane::f32:
-      return body(float{});
-    case Lane::f64:
-      return body(double{});
-    case Lane::i64:
-      return body(int64_t{});
-  }
+  tensor::on_lane(tensor::lane_of(array.dtype), body);
 }
 
 // Dimensions as nested loops, outermost first.
@@ -55,14 +41,7 @@ struct Loops {
   Dims sizes, strides;
   int64_t count() const { return tensor::count_of(sizes); }
   // Where iteration `index` begins.
-  int64_t offset(int64_t index) const {
-    int64_t result = 0;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      result += index % sizes[i] * strides[i];
-      index /= sizes[i];
-    }
-    return result;
-  }
+  int64_t offset(int64_t index) const { return tensor::offset_at(index, sizes, strides); }
   void add(int64_t size, int64_t stride) {
     if (size == 1) return;
     if (!sizes.empty() && strides.back() == size * stride) {
@@ -247,14 +226,11 @@ void reduce_lane(Reduction kind, const Array& in, DimMask dims, const Array& out
         if (static_cast<int>(dims >> i & 1) == reduced_turn) order.push_back(i);
       }
     }
-    const Array turned = in.permute(order);
-    const Array dense = Array::allocate(turned.sizes, turned.dtype);
-    copy(turned, dense);
     DimMask last = 0;
     for (int64_t i = 0; i < in.rank(); ++i) {
       if (dims >> order[i] & 1) last |= DimMask{1} << i;
     }
-    return reduce_lane<T>(kind, dense, last, out, options);
+    return reduce_lane<T>(kind, converted(in.permute(order), in.dtype), last, out, options);
   }
   const Job<T> job{reducer<T>(kind), in.as<T>(), options.shift ? options.shift->as<T>() : nullptr,
                    options.divisor,  out.data(), out.dtype == DType::f64 && in.dtype != DType::f64};
@@ -291,9 +267,7 @@ void reduce(Reduction kind, const Array& in, DimMask dims, const Array& out,
     return fill(out, reduce_table().f64[index].identity / options.divisor);
   }
   if (tensor::dtype_of(lane) != in.dtype) {
-    const Array wide = Array::allocate(in.sizes, tensor::dtype_of(lane));
-    copy(in, wide);
-    return reduce(kind, wide, dims, out, options);
+    return reduce(kind, converted(in, tensor::dtype_of(lane)), dims, out, options);
   }
   with_lane(in, [&]<class T>(T) { reduce_lane<T>(kind, in, dims, out, options); });
 }

@@ -1,5 +1,5 @@
 // Inner loops of reductions, compiled once per instruction set. Each kind is written once, over
-// scalars and vectors alike.
+// scalars and vectors alike. Integers wrap around (-fwrapv).
 #include <algorithm>
 #include <utility>
 
@@ -64,21 +64,6 @@ struct SquareKind : SumKind {
     return (x - shift) * (x - shift);
   }
 };
-// 64-bit integers wrap around: sums and products are taken without a sign.
-template <class Kind, class T, class X>
-inline X combine(X a, X b) {
-  if constexpr (std::is_same_v<T, int64_t> && std::is_same_v<X, T>) {
-    if constexpr (Kind::template identity<T> == 0 || Kind::template identity<T> == 1) {
-      return static_cast<X>(Kind::combine(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
-    }
-  }
-  return Kind::combine(a, b);
-}
-
-template <class Kind, class T>
-Total<T> combine_totals(Total<T> a, Total<T> b) {
-  return combine<Kind, Total<T>>(a, b);
-}
 
 template <class T>
 using IndexOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -147,7 +132,7 @@ inline void some_blocks(const T* in, int64_t stride, int64_t count, const T* shi
   for (int r = 0; r < rows; ++r) {
     T result = join_lanes<Kind, T>(results[r]);
     for (int64_t j = i; j < count; ++j) {
-      result = combine<Kind, T>(result, Kind::map(in[r * stride + j], shifts[r][0]));
+      result = Kind::combine(result, Kind::map(in[r * stride + j], shifts[r][0]));
     }
     totals[r] = static_cast<Total<T>>(result);
   }
@@ -187,13 +172,13 @@ inline void join_rows(const T* in, int64_t rows, int64_t stride, int64_t columns
     }
     for (; j < columns; ++j) {
       for (int64_t i = 0; i < 4; ++i) {
-        results[j] = combine<Kind, T>(results[j], Kind::map(row[i * step + j], shift[j]));
+        results[j] = Kind::combine(results[j], Kind::map(row[i * step + j], shift[j]));
       }
     }
   }
   for (int64_t r = 4 * quarter; r < rows; ++r) {
     for (int64_t j = 0; j < columns; ++j) {
-      results[j] = combine<Kind, T>(results[j], Kind::map(in[r * stride + j], shift[j]));
+      results[j] = Kind::combine(results[j], Kind::map(in[r * stride + j], shift[j]));
     }
   }
 }
@@ -216,14 +201,14 @@ void columns(const T* in, int64_t rows, int64_t stride, int64_t count, const T* 
     join_rows<Kind, T>(from + done * stride, some - done, stride, count, shifts, results);
     for (int64_t j = 0; j < wide; ++j) {
       Total<T>& total = totals[fold == 1 ? j : j % count];
-      total = combine_totals<Kind, T>(total, static_cast<Total<T>>(results[j]));
+      total = Kind::combine(total, static_cast<Total<T>>(results[j]));
     }
   }
 }
 
 template <class Kind, class T>
 constexpr Reducer<T> reducer() {
-  return {Kind::template identity<Total<T>>, combine_totals<Kind, T>, blocks<Kind, T>,
+  return {Kind::template identity<Total<T>>, Kind::template combine<Total<T>>, blocks<Kind, T>,
           columns<Kind, T>};
 }
 

@@ -129,8 +129,7 @@ void select_rows(const Array& in, int64_t rows, int64_t length, int64_t k, bool 
       if (sorted) sort_items(items, items + length, k);
     }
   };
-  tensor::dispatch(in.dtype, [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  tensor::dispatch(in.dtype, [&]<class T>(T*) {
     if constexpr (sizeof(T) < 8) {
       if (length <= std::numeric_limits<uint32_t>::max()) {
         return order_rows<T, Narrow>(in, rows, length, k, descending, values, indices, order);
@@ -144,8 +143,7 @@ void search_sorted(const Array& sorted, const Array& values, bool right, const A
   const int64_t count = values.count(), length = sorted.sizes.back();
   const int64_t row_values = sorted.rank() == 1 ? count : values.sizes.back();
   auto* found = positions.as<int64_t>();
-  const auto search = [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
+  tensor::on_lane(tensor::lane_of(sorted.dtype), [&]<class T>(T) {
     const T *rows = sorted.as<T>(), *wanted = values.as<T>();
     base::BlockingRegion region(count > 4096);
     base::parallel_for(count, 4096, [&](int64_t begin, int64_t end) {
@@ -156,10 +154,7 @@ void search_sorted(const Array& sorted, const Array& values, bool right, const A
         found[i] = std::partition_point(row, row + length, is_before) - row;
       }
     });
-  };
-  if (sorted.dtype == DType::f32) return search(static_cast<float*>(nullptr));
-  if (sorted.dtype == DType::f64) return search(static_cast<double*>(nullptr));
-  search(static_cast<int64_t*>(nullptr));
+  });
 }
 
 }  // namespace weft::kernels
