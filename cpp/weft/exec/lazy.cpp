@@ -33,17 +33,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Gives a pending value what was computed for it.
-void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
-  target.array = array;
-  target.producer = result.producer;
-  target.output = result.output;
-  target.row = row;
-  target.requires_grad = result.requires_grad;
-  target.pending.reset();
-}
-
-// What was asked for may be kept for long: it does not keep the memory of a whole batch.
+// What the user holds may be kept for long: it does not keep the memory of a whole batch.
 void leave_large_batch(const Value& value) {
   if (!value || value->row == ValueData::whole) return;
   const int64_t bytes = value.count() * tensor::item_size(value.dtype());
@@ -88,6 +78,10 @@ class Runner {
       if (value.get()->use_count() > 1 && value.array().storage)
         value->array = graph::own_memory(value);
     }
+  }
+
+  void separate_rows() {
+    for (const Value& value : held_) leave_large_batch(value);
   }
 
   // Why this batch is not part of an earlier one of the same op and line, where that is not because
@@ -234,6 +228,18 @@ class Runner {
     return true;
   }
 
+  // Gives a pending value what was computed for it.
+  void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
+    target.array = array;
+    target.producer = result.producer;
+    target.output = result.output;
+    target.row = row;
+    target.requires_grad = result.requires_grad;
+    if (target.handles > 0 && row != ValueData::whole)
+      held_.emplace_back(base::Ref<ValueData>(&target));
+    target.pending.reset();
+  }
+
   // Each of several equal ops has a graph of its own, as far as backward is concerned.
   void allow_passes(const Pending& pending, const Values& outputs) {
     if (twins_.empty()) return;
@@ -276,6 +282,7 @@ class Runner {
   uint64_t since_ = 0;  // nodes of the running batch are younger
   std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
   std::vector<Value> alike_;  // results of twins
+  std::vector<Value> held_;   // rows that the user holds
 };
 
 }  // namespace
@@ -305,6 +312,7 @@ void run_pending(std::span<const Value> values) {
   plan.batches.reserve(batches.size());
   for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
   runner.separate_twins();
+  runner.separate_rows();
   for (const Value& value : values) leave_large_batch(value);
   plan.seconds = now() - begin;
   if (plans.size() == most_plans) plans.pop_front();

@@ -104,8 +104,7 @@ void run_readers(const tensor::Storage& storage) {
         return input && input.array().storage.get() == &storage;
       });
       for (const Held& output : at->outputs) {
-        if (reads && output.value)
-          readers.push_back(Value(base::Ref<ValueData>(output.value)));
+        if (reads && output.value) readers.push_back(Value(base::Ref<ValueData>(output.value)));
       }
     }
     if (readers.empty()) return;

@@ -459,8 +459,7 @@ std::string difference(const Step::Input& a, const Step::Input& b, const std::st
   if (a.sizes != b.sizes)
     return base::text("the shape of ", name, " differs: ", a.sizes, " and ", b.sizes);
   if (a.dtype != b.dtype) return base::text("the dtype of ", name, " differs");
-  if (a.requires_grad != b.requires_grad)
-    return base::text("only one ", name, " needs a gradient");
+  if (a.requires_grad != b.requires_grad) return base::text("only one ", name, " needs a gradient");
   if (a.weight != b.weight) return name + " is another parameter";
   return base::text("the strides of ", name, " differ");
 }
@@ -479,9 +478,9 @@ std::string difference(const Step& a, const Step& b) {
     for (size_t i = 0; i < std::min(x[k]->inputs.size(), y[k]->inputs.size()); ++i) {
       if (x[k]->inputs[i] == y[k]->inputs[i]) continue;
       const auto& parameters = op.sig.parameters;
-      return difference(x[k]->inputs[i], y[k]->inputs[i],
-                        base::text(i < parameters.size() ? parameters[i].name : "an input", " of ",
-                                   op.name));
+      return difference(
+          x[k]->inputs[i], y[k]->inputs[i],
+          base::text(i < parameters.size() ? parameters[i].name : "an input", " of ", op.name));
     }
   }
   if (x.size() == y.size()) return "one needs the other's result";

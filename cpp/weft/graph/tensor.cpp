@@ -16,6 +16,7 @@ TensorData::~TensorData() {
       value_->producer->extras->leaf->tensor == this) {
     value_->producer->extras->leaf->tensor = nullptr;
   }
+  hold(Value());
 }
 
 void TensorData::set_requires_grad(bool wanted) {
@@ -58,7 +59,7 @@ void TensorData::replace(Value value) {
   const bool wanted = value_->requires_grad;
   base::Ref<Node> producer = value_->producer;
   const uint32_t output = value_->output;
-  value_ = Value(value.array());
+  hold(Value(value.array()));
   value_->producer = std::move(producer);
   value_->output = output;
   value_->requires_grad = wanted;
@@ -100,7 +101,7 @@ void TensorData::refresh() {
   ModesGuard guard;
   modes.grad = true;
   const std::vector<ViewStep> chain = view_chain();
-  value_ = apply_views(chain, base_->value_);
+  hold(apply_views(chain, base_->value_));
   root_ = base_->value_;
   generation_ = base_->generation_;
 }

@@ -9,7 +9,7 @@
 namespace weft::graph {
 
 struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
-  explicit TensorData(Value value) : value_(std::move(value)) {}
+  explicit TensorData(Value value) { hold(std::move(value)); }
   ~TensorData();
   static void destroy(TensorData* tensor) noexcept { delete tensor; }
 
@@ -31,7 +31,7 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   void set_requires_grad(bool wanted);
   // Replaces the value, and with it what views of this tensor are views of.
   void rebind(Value value) {
-    value_ = std::move(value);
+    hold(std::move(value));
     ++generation_;
   }
   // Points this tensor at other memory altogether (`p.data = ...`).
@@ -54,6 +54,11 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
 
  private:
   void refresh();
+  void hold(Value value) {
+    if (value_) --value_->handles;
+    value_ = std::move(value);
+    if (value_) ++value_->handles;
+  }
 
   Value value_;
   base::Ref<TensorData> base_;

@@ -35,6 +35,7 @@ struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   int32_t row = whole;         // of a producer that ran for several rows at once: which of them
   Position cut_at = 0;         // where the path of gradients ended, for messages
   uint32_t view_output = 0;    // of a view: which of the view op's outputs
+  uint32_t handles = 0;        // tensors that users hold on it
   Cut cut = Cut::none;
   bool requires_grad = false;
   bool has_rows = false;         // dimension 0 counts rows of a batch

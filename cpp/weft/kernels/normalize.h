@@ -34,16 +34,16 @@ void cross_entropy_backward(const Array& scores, const Array& classes, const Arr
                             int64_t ignored, const Array& grad_scores);
 
 // Gates of recurrent cells, before their activation: input, forget, cell and output for an LSTM
-// (rows x 4 size); the same with two forget gates for that of a tree, whose cell is (rows x 2 size);
-// reset, update and new for a GRU (rows x 3 size), from the input and from the hidden state. The
-// arrays of each kind, in this order; the last one is of the size of a state:
+// (rows x 4 size); the same with two forget gates for that of a tree, whose cell is (rows x 2
+// size); reset, update and new for a GRU (rows x 3 size), from the input and from the hidden state.
+// The arrays of each kind, in this order; the last one is of the size of a state:
 enum class Gates : uint8_t {
   lstm,           // gates, cell; hidden_out, cell_out
   lstm_backward,  // grad_hidden, grad_cell, gates, cell; grad_gates, grad_cell_in; cell_out
   tree_lstm,
   tree_lstm_backward,
-  gru,            // from_input, from_hidden, hidden; out
-  gru_backward,   // grad, from_input, from_hidden, hidden; and the gradients of these three
+  gru,           // from_input, from_hidden, hidden; out
+  gru_backward,  // grad, from_input, from_hidden, hidden; and the gradients of these three
 };
 void run_gates(Gates kind, std::initializer_list<Array> arrays);
 
