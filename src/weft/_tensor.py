@@ -299,7 +299,8 @@ def tensor(
     """
     if device is not None:
         _check_device(device)
-    if type(data) in _NUMBERS or (type(data) is list and _NUMBERS.issuperset(map(type, data))):
+    is_list = type(data) is list and _NUMBERS.issuperset(map(type, cast("list[Any]", data)))
+    if is_list or type(data) in _NUMBERS:
         made = _core.tensor(data, dtype)
     else:
         made = _read(data, dtype)
