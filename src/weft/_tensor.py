@@ -299,11 +299,10 @@ def tensor(
     """
     if device is not None:
         _check_device(device)
-    is_list = type(data) is list and _NUMBERS.issuperset(map(type, cast("list[Any]", data)))
-    if is_list or type(data) in _NUMBERS:
-        made = _core.tensor(data, dtype)
-    else:
-        made = _read(data, dtype)
+    plain = type(data) in _NUMBERS or (
+        type(data) is list and _NUMBERS.issuperset(map(type, cast("list[Any]", data)))
+    )
+    made = _core.tensor(data, dtype) if plain else _read(data, dtype)
     if requires_grad:
         made.requires_grad = True
     return made
