@@ -14,6 +14,7 @@ constexpr uint32_t most_ops = 64, most_results = 120;
 constexpr uint32_t least_round = 16;  // of a loop: shorter ones are joined
 constexpr size_t most_inputs = 8;
 constexpr size_t most_steps = 1 << 14;
+constexpr size_t most_kinds = 8;  // of shapes that begin strands at one line
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
 int64_t threshold = 100;
@@ -22,7 +23,9 @@ uint32_t tries() { return static_cast<uint32_t>(std::min<int64_t>(threshold, 3))
 
 Pending* open = nullptr;  // one at a time
 std::vector<Held> open_outputs;
+bool declined = false;  // it is known already that the op to be recorded begins no strand
 size_t step_count = 0;
+size_t refused = 0;  // ops whose lines had begun strands of too many shapes
 std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
 std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
 
@@ -42,7 +45,8 @@ int64_t heat_of(const Op& op, Position position) {
 bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
   static std::vector<size_t> begun(1 << 13);
   const size_t hash =
-      hash_of(op, attributes, inputs, modes.grad) + tape().plans * 0x9e3779b97f4a7c15u;
+      hash_of(op, attributes, inputs, modes.grad) +
+      (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
   return std::exchange(begun[hash % begun.size()], hash) == hash;
 }
 
@@ -233,8 +237,12 @@ Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& 
                  Position position) {
   const auto found = first_steps.find(place_of(op, position));
   if (found == first_steps.end()) return nullptr;
-  for (const auto& first : found->second) {
-    if (fits(*first, op, inputs, attributes, position, nullptr)) return first.get();
+  auto& firsts = found->second;
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    if (!fits(*firsts[i], op, inputs, attributes, position, nullptr)) continue;
+    if (i == 0) return firsts[0].get();
+    std::swap(firsts[i], firsts[i - 1]);  // what comes often is found soon
+    return firsts[i - 1].get();
   }
   return nullptr;
 }
@@ -243,7 +251,8 @@ Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& 
 // there are results that keep it.
 Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
                    base::Ref<Pending>& kept) {
-  if (threshold >= most_heat) return nullptr;
+  declined = threshold >= most_heat;
+  if (declined) return nullptr;
   const Position position = current_position();
   if (open && reads_open(inputs)) {
     Step* next = next_step(op, inputs, attributes, position);
@@ -257,9 +266,11 @@ Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes
     }
   }
   Step* first = first_step(op, inputs, attributes, position);
-  if (!first || first->alone || modes.inference || all_shared(inputs)) return nullptr;
+  if (!first) return nullptr;
   close_before(inputs);
-  if (was_begun(op, attributes, inputs)) return nullptr;
+  declined = first->alone || modes.inference || all_shared(inputs) ||
+             was_begun(op, attributes, inputs);
+  if (declined) return nullptr;
   kept = base::Ref<Pending>(new Pending(op, attributes, inputs, position));
   kept->compute = first->compute;
   open_strand(*kept, *first);
@@ -415,21 +426,26 @@ Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attri
 void begin_strand(Pending& pending) {
   const Op& op = *pending.op;
   const bool shared = all_shared(pending.inputs);
+  if (std::exchange(declined, false)) {
+    if (open && reads_open(pending.inputs)) close_strand(false);
+    return add_to_tape(pending, shared);
+  }
   int64_t bytes = 0;
   for (const Held& output : pending.outputs)
     bytes += output.value->array.count() * tensor::item_size(output.value->array.dtype);
   const bool hot = !shared && can_join(op, pending.inputs) && threshold < most_heat &&
                    (is_large(bytes) || heat_of(op, pending.position) > threshold);
   if (hot || reads_open(pending.inputs)) close_before(pending.inputs);
-  if (!hot || step_count >= most_steps ||
-      first_step(op, pending.inputs, pending.attributes, pending.position) ||
-      was_begun(op, pending.attributes, pending.inputs)) {
+  if (!hot || step_count >= most_steps || was_begun(op, pending.attributes, pending.inputs))
     return add_to_tape(pending, shared);
+  auto& firsts = first_steps[place_of(op, pending.position)];
+  if (firsts.size() == most_kinds) {
+    ++refused;
+    return add_to_tape(pending, false);
   }
   Call call(op, pending.attributes, pending.inputs);
   for (const Held& output : pending.outputs) call.outputs.push_back(output.value->array);
   call.compute = pending.compute;
-  auto& firsts = first_steps[place_of(op, pending.position)];
   open_strand(pending, *firsts.emplace_back(make_step(call, pending.position, nullptr)));
 }
 
@@ -490,10 +506,12 @@ std::string difference(const Step& a, const Step& b) {
 void set_strand_threshold(int64_t times) { threshold = times; }
 int64_t strand_threshold() { return threshold; }
 
+bool are_steps_old() { return refused > 4096 || step_count >= most_steps; }
+
 void forget_steps() {
   wholes.clear();
   first_steps.clear();
-  step_count = 0;
+  step_count = refused = 0;
 }
 
 }  // namespace weft::graph

@@ -87,7 +87,9 @@ std::string difference(const Step& a, const Step& b);
 void set_strand_threshold(int64_t times);
 int64_t strand_threshold();
 
-// For the tape: forgets all steps, when nothing is pending and they are many.
+// For the tape, when nothing is pending: whether programs have changed so much that what is known
+// of their strands is better learned anew.
+bool are_steps_old();
 void forget_steps();
 
 }  // namespace weft::graph

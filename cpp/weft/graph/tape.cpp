@@ -243,7 +243,7 @@ void start_anew() {
   same_numbers.clear();
   ++generation;
   constexpr size_t most_types = 4096;
-  if (known_types.size() > most_types) {
+  if (known_types.size() > most_types || are_steps_old()) {
     known_types.clear();
     type_numbers.clear();
     forget_steps();
