@@ -122,7 +122,6 @@ def test_a_view_of_a_row_and_the_row_see_each_other() -> None:
     assert rows[2].tolist() == [3.0, 3.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, reason="detach() and numpy() of a row give a copy, not a view")
 def test_detach_and_numpy_of_a_row_share_its_memory() -> None:
     rows = rows_of(weft.ones(2))
     rows[0].detach().add_(5)

@@ -106,14 +106,9 @@ static void leave_batch(TensorData& tensor, Values& inputs) {
   TensorData& root = tensor.base() ? *tensor.base() : tensor;
   const Value shared = graph::demand(root.value());
   const Value old = tensor.value();
-  if (shared->row != graph::ValueData::whole) {
-    Value own(graph::own_memory(shared));
-    own->take_history(*shared.get());
-    root.rebind(std::move(own));
-  } else {
-    // A view may have been computed with others, as a copy: it is made again, and so are others.
-    root.rebind(shared);
-  }
+  graph::leave_batch(shared);
+  // A view may have been computed with others, as a copy: it is made again, and so are others.
+  root.rebind(shared);
   for (Value& input : inputs) {
     if (input == old) input = tensor.value();
   }

@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 
 #include "weft/bind/binding.h"
+#include "weft/graph/record.h"
 
 namespace weft::bind {
 namespace {
@@ -33,6 +34,7 @@ nb::object exported(const Array& array, nb::dlpack::dtype type) {
 
 // NumPy does not know bfloat16: it sees the bits.
 nb::object array_of(const TensorObject& tensor) {
+  graph::leave_batch(tensor.computed());
   const Array& array = tensor.computed().array();
   const auto type = array.dtype == DType::bf16 ? nb::dtype<uint16_t>() : dlpack_type(array.dtype);
   return array.storage->read_only() ? exported<nb::numpy, nb::ro>(array, type)
@@ -44,6 +46,7 @@ nb::object to_dlpack(const TensorObject& tensor) {
   if (value->requires_grad) {
     raise(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
   }
+  graph::leave_batch(value);
   return exported<>(value.array(), dlpack_type(value.dtype()));
 }
 

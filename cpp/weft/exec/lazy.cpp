@@ -39,7 +39,7 @@ void leave_large_batch(const Value& value) {
   const int64_t bytes = value.count() * tensor::item_size(value.dtype());
   constexpr int64_t small = 4096;
   const int64_t held = value.array().storage->bytes();
-  if (held > small && held > 8 * bytes) value->array = graph::own_memory(value);
+  if (held > small && held > 8 * bytes) graph::leave_batch(value);
 }
 
 template <class T>

@@ -582,6 +582,15 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   return output;
 }
 
+void leave_batch(const Value& row) {
+  if (row->row == ValueData::whole) return;
+  const tensor::Storage& shared = *row.array().storage;
+  if (shared.bytes() == row.count() * tensor::item_size(row.dtype())) return;
+  Array own = own_memory(row);
+  own.storage->version = shared.version;
+  row->array = std::move(own);
+}
+
 Value detach(const Value& value, Cut why) {
   Value result;
   if (value->pending && modes.lazy) {
@@ -592,7 +601,8 @@ Value detach(const Value& value, Cut why) {
     result->view.reset();
   } else {
     demand(value);
-    result = Value(value->row == ValueData::whole ? value.array() : own_memory(value));
+    leave_batch(value);
+    result = Value(value.array());
   }
   result->inference = value->inference;
   mark_cut(std::span(&value, 1), std::span(&result, 1), value->requires_grad, why);

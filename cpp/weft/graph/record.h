@@ -30,6 +30,9 @@ Value record_into(const Op& op, std::span<const Value> inputs, Attributes attrib
 // A Value that shares memory but has no history; messages can name the line.
 Value detach(const Value& value, Cut why = Cut::detach);
 
+// Gives a row of a batch memory of its own, if it lies with its neighbours.
+void leave_batch(const Value& row);
+
 // Makes a leaf that accumulates gradients; `tensor` may be cleared later.
 base::Ref<Node> make_leaf_node(TensorData* tensor);
 
