@@ -47,9 +47,10 @@ Array widened(const Value& value, size_t rank) {
 
 }  // namespace
 
-// What is known of a Program of which these slots are needed.
-struct ProgramRun::Fused {
-  std::vector<bool> needed;
+// What is known of a Program of which these outputs are wanted.
+struct ProgramRun::Notes {
+  std::vector<bool> wanted, needed;
+  std::vector<int> last_use;
   std::vector<size_t> ends;  // of the stretches that begin with each instruction
   std::list<std::pair<size_t, schedule::Stretch>> stretches;  // by where they begin
 
@@ -63,50 +64,54 @@ struct ProgramRun::Fused {
   }
 };
 
-ProgramRun::Fused& ProgramRun::fused_of(const graph::ProgramOp& op,
-                                        const std::vector<bool>& needed) {
+std::shared_ptr<ProgramRun::Notes> ProgramRun::notes_on(const graph::ProgramOp& op,
+                                                        const std::vector<bool>& wanted) {
   constexpr size_t most_kinds = 16;
-  if (!op.fused) op.fused = std::make_shared<std::list<Fused>>();
-  auto& kinds = *static_cast<std::list<Fused>*>(op.fused.get());
-  for (Fused& fused : kinds) {
-    if (fused.needed == needed) return fused;
+  using Kinds = std::list<std::shared_ptr<Notes>>;
+  if (!op.notes) op.notes = std::make_shared<Kinds>();
+  auto& kinds = *static_cast<Kinds*>(op.notes.get());
+  for (const auto& known : kinds) {
+    if (known->wanted == wanted) return known;
   }
   if (kinds.size() == most_kinds) kinds.pop_front();
-  return kinds.emplace_back(Fused{needed, schedule::fuse(op, needed), {}});
+  std::vector<bool> needed = op.program.needed_slots(wanted);
+  std::vector<size_t> ends = schedule::fuse(op, needed);
+  return kinds.emplace_back(std::make_shared<Notes>(
+      Notes{wanted, std::move(needed), last_uses(op.program, wanted), std::move(ends), {}}));
 }
 
 ProgramRun::ProgramRun(const graph::ProgramOp& op, const std::vector<bool>& wanted, int64_t rows)
     : op_(op),
       program_(op.program),
       rows_(rows),
-      wanted_(wanted),
-      needed_(program_.needed_slots(wanted)),
-      last_use_(last_uses(program_, wanted)),
+      notes_(notes_on(op, wanted)),
       slots_(program_.slot_count) {
   std::copy(program_.constants.begin(), program_.constants.end(),
             slots_.begin() + program_.input_count);
 }
 
+bool ProgramRun::reads(size_t input) const { return notes_->needed[input]; }
+
 Values ProgramRun::run() {
-  Fused& fused = fused_of(op_, needed_);
   for (size_t k = 0; k < program_.instructions.size();) {
-    size_t end = fused.ends[k];
+    size_t end = notes_->ends[k];
     const Value& meta = op_.metas[program_.instructions[k].first_output];
     if (end > k + 1 && meta.count() * rows_ < least_count()) end = k + 1;
-    if (end > k + 1 ? !apply_stretch(k, end, fused) : !apply_one(k)) return {};
+    if (end > k + 1 ? !apply_stretch(k, end) : !apply_one(k)) return {};
     release_after(k, end);
     k = end;
   }
   Values outputs;
-  for (size_t i = 0; i < wanted_.size(); ++i)
-    outputs.push_back(wanted_[i] ? slots_[program_.outputs[i]] : Value());
+  for (size_t i = 0; i < notes_->wanted.size(); ++i)
+    outputs.push_back(notes_->wanted[i] ? slots_[program_.outputs[i]] : Value());
   return outputs;
 }
 
 void ProgramRun::release_after(size_t begin, size_t end) {
   for (size_t k = begin; k < end; ++k) {
     for (int slot : program_.instructions[k].inputs) {
-      if (slot >= 0 && last_use_[slot] >= 0 && last_use_[slot] < static_cast<int>(end))
+      if (slot >= 0 && notes_->last_use[slot] >= 0 &&
+          notes_->last_use[slot] < static_cast<int>(end))
         slots_[slot] = Value();
     }
   }
@@ -114,7 +119,7 @@ void ProgramRun::release_after(size_t begin, size_t end) {
 
 bool ProgramRun::apply_one(size_t k) {
   const Instruction& instruction = program_.instructions[k];
-  if (!instruction.is_needed(needed_)) {
+  if (!instruction.is_needed(notes_->needed)) {
     skip();
     return true;
   }
@@ -128,7 +133,7 @@ bool ProgramRun::apply_one(size_t k) {
 
 // First all is recorded, without memory; then one pass computes what somebody reads later. If the
 // shapes turn out to differ, each is computed by itself after all.
-bool ProgramRun::apply_stretch(size_t begin, size_t end, Fused& fused) {
+bool ProgramRun::apply_stretch(size_t begin, size_t end) {
   {
     graph::ModesGuard guard;
     modes.executor = &graph::meta_executor();
@@ -136,17 +141,17 @@ bool ProgramRun::apply_stretch(size_t begin, size_t end, Fused& fused) {
       if (!apply_one(k)) return false;
     }
   }
-  if (compute(begin, end, fused)) return true;
+  if (compute(begin, end)) return true;
   for (size_t k = begin; k < end; ++k) {
     if (!apply_one(k)) return false;
   }
   return true;
 }
 
-bool ProgramRun::compute(size_t begin, size_t end, Fused& fused) {
+bool ProgramRun::compute(size_t begin, size_t end) {
   std::vector<size_t> parts;
   for (size_t k = begin; k < end; ++k) {
-    if (program_.instructions[k].is_needed(needed_)) parts.push_back(k);
+    if (program_.instructions[k].is_needed(notes_->needed)) parts.push_back(k);
   }
   const auto result = [&](size_t k) -> Value& {
     return slots_[program_.instructions[k].first_output];
@@ -156,7 +161,7 @@ bool ProgramRun::compute(size_t begin, size_t end, Fused& fused) {
   for (size_t k : parts) {
     if (result(k).sizes() != first.sizes()) return false;
     const int slot = program_.instructions[k].first_output;
-    bool is_kept = last_use_[slot] < 0 || last_use_[slot] >= static_cast<int>(end);
+    bool is_kept = notes_->last_use[slot] < 0 || notes_->last_use[slot] >= static_cast<int>(end);
     for (size_t reader : parts) {
       const graph::Node* node = result(reader)->producer.get();
       if (!node || !modes.grad) continue;
@@ -165,7 +170,7 @@ bool ProgramRun::compute(size_t begin, size_t end, Fused& fused) {
     }
     if (is_kept) kept.push_back(slot);
   }
-  const schedule::Stretch& stretch = fused.stretch(program_, begin, end, kept);
+  const schedule::Stretch& stretch = notes_->stretch(program_, begin, end, kept);
   std::vector<Array> inputs;
   std::vector<const Array*> input_pointers, output_pointers;
   for (int slot : stretch.inputs) inputs.push_back(widened(slots_[slot], first.sizes().size()));

@@ -2,6 +2,7 @@
 // memory. What an instruction is applied to, one row or many, is the caller's.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "weft/graph/program.h"
@@ -13,7 +14,7 @@ class ProgramRun {
   ProgramRun(const graph::ProgramOp& op, const std::vector<bool>& wanted, int64_t rows);
   virtual ~ProgramRun() = default;
 
-  bool reads(size_t input) const { return needed_[input]; }
+  bool reads(size_t input) const;
   void set_input(size_t input, graph::Value value) { slots_[input] = std::move(value); }
   // The outputs, empty where they are not wanted; nothing if an instruction did not run.
   graph::Values run();
@@ -27,17 +28,17 @@ class ProgramRun {
   const graph::ProgramOp& op_;
 
  private:
-  struct Fused;
-  static Fused& fused_of(const graph::ProgramOp& op, const std::vector<bool>& needed);
+  struct Notes;
+  static std::shared_ptr<Notes> notes_on(const graph::ProgramOp& op,
+                                         const std::vector<bool>& wanted);
   bool apply_one(size_t k);
-  bool apply_stretch(size_t begin, size_t end, Fused& fused);
-  bool compute(size_t begin, size_t end, Fused& fused);
+  bool apply_stretch(size_t begin, size_t end);
+  bool compute(size_t begin, size_t end);
   void release_after(size_t begin, size_t end);
 
   const graph::Program& program_;
   const int64_t rows_;
-  std::vector<bool> wanted_, needed_;
-  std::vector<int> last_use_;
+  const std::shared_ptr<Notes> notes_;
   std::vector<graph::Value> slots_;
 };
 

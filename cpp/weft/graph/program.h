@@ -46,7 +46,7 @@ struct ProgramOp : Op {
             BatchRule rule);
   Program program;
   std::vector<Value> metas;             // by slot
-  mutable std::shared_ptr<void> fused;  // the executor's notes on which parts run in one pass
+  mutable std::shared_ptr<void> notes;  // the executor's, on how it runs
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.
