@@ -14,7 +14,7 @@ constexpr uint32_t most_ops = 64, most_results = 120;
 constexpr uint32_t least_round = 16;  // of a loop: shorter ones are joined
 constexpr size_t most_inputs = 8;
 constexpr size_t most_steps = 1 << 14;
-constexpr size_t most_kinds = 8;  // of shapes that begin strands at one line
+constexpr size_t most_kinds = 8;           // of shapes that begin strands at one line
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
 int64_t threshold = 100;
@@ -44,9 +44,8 @@ int64_t heat_of(const Op& op, Position position) {
 // pending: then it is better off alone, where those that compute the same run once.
 bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
   static std::vector<size_t> begun(1 << 13);
-  const size_t hash =
-      hash_of(op, attributes, inputs, modes.grad) +
-      (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
+  const size_t hash = hash_of(op, attributes, inputs, modes.grad) +
+                      (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
   return std::exchange(begun[hash % begun.size()], hash) == hash;
 }
 
@@ -268,8 +267,8 @@ Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes
   Step* first = first_step(op, inputs, attributes, position);
   if (!first) return nullptr;
   close_before(inputs);
-  declined = first->alone || modes.inference || all_shared(inputs) ||
-             was_begun(op, attributes, inputs);
+  declined =
+      first->alone || modes.inference || all_shared(inputs) || was_begun(op, attributes, inputs);
   if (declined) return nullptr;
   kept = base::Ref<Pending>(new Pending(op, attributes, inputs, position));
   kept->compute = first->compute;

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -84,6 +85,8 @@ class Running(threading.local):
 
 _running = Running()
 _NO_MORE = object()
+# Iterators that run nobody's code: nothing parks in them or draws random numbers.
+_PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
 _get_state = _core.default_generator.get_state
 _set_state = _core.default_generator.set_state
 
@@ -142,6 +145,7 @@ class Fibers:
         self.taking = False  # a fiber is inside `examples`, which may park there
         self.modes = _core.keep_modes()
         self.streams = Streams()
+        self.take = partial(next, examples, _NO_MORE) if type(examples) in _PLAIN else self._take
         hub.sources.append(self)
         self.start_fiber()
 
@@ -167,8 +171,9 @@ class Fibers:
             self.on_end()
 
     def _run_next(self) -> None:
-        example = self._take()
+        example = self.take()
         if example is _NO_MORE:
+            self.exhausted = True
             return
         index = len(self.results)
         self.results.append(None)
@@ -188,7 +193,6 @@ class Fibers:
             self.source_error = error
         finally:
             self.taking = False
-        self.exhausted = self.exhausted or example is _NO_MORE
         return example
 
     def _fail(self, index: int, error: Exception) -> None:
