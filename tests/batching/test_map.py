@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import weft
-from weft import _core
+from weft import _core, nn
 
 
 def halve(x: weft.Tensor) -> weft.Tensor:
@@ -100,3 +100,38 @@ def test_inner_gradients() -> None:
 
     xs = [weft.tensor([1.0 * i, 2.0]) for i in range(3)]
     assert [g.tolist() for g in weft.map(slope, xs)] == [[0.0, 12.0], [3.0, 12.0], [12.0, 12.0]]
+
+
+def test_random_numbers_of_all_examples_are_drawn_together() -> None:
+    def noisy(x: weft.Tensor) -> weft.Tensor:
+        y = nn.functional.dropout(x.exp(), 0.3) + weft.randn(4) * weft.rand(4)
+        return y * weft.empty(4).uniform_(1, 2) + weft.empty(4).normal_()
+
+    xs = [weft.randn(4, requires_grad=True) for _ in range(12)]
+    weft.manual_seed(3)
+    expected = weft.map(noisy, xs, batch=False)
+    weft.stack(expected).sum().backward()
+    gradients = [x.grad.clone() for x in xs]
+    for x in xs:
+        x.grad = None
+    weft.manual_seed(3)
+    found = weft.map(noisy, xs)
+    drawn = {"dropout", "randn", "rand", "uniform", "gaussian"}
+    ran = [(b.op, b.rows) for b in weft.explain().plans[-1].batches if b.op in drawn]
+    assert sorted(ran) == [(op, 12) for op in sorted(drawn)]
+    weft.stack(found).sum().backward()
+    for a, b, x, gradient in zip(found, expected, xs, gradients, strict=True):
+        assert weft.equal(a, b)
+        assert weft.equal(x.grad, gradient)
+
+
+def test_what_draws_alone_does_not_slow_others_down() -> None:
+    weights = weft.ones(3)
+
+    def sample(_: int) -> int:
+        return weft.multinomial(weights, 1).item()
+
+    for _ in range(3):
+        found = weft.map(sample, range(2000))
+    assert set(found) == {0, 1, 2}
+    assert len(weft.explain().plans[-1].batches) == 1

@@ -164,6 +164,7 @@ size_t hash_of(const Attribute& attribute) {
   if (const auto* text = std::get_if<std::string>(&attribute))
     return std::hash<std::string>()(*text);
   size_t hash = attribute.index();
+  if (const auto* key = std::get_if<RandomKey>(&attribute)) return mix(key->seed, key->counter);
   if (const auto* dims = std::get_if<Dims>(&attribute)) {
     for (int64_t dim : *dims) hash = mix(hash, static_cast<size_t>(dim));
   }

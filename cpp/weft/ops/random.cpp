@@ -42,6 +42,29 @@ void require_probability(const Call& call, double p, std::string_view name) {
   call.require(p >= 0 && p <= 1, ErrorKind::value, name, " must be between 0 and 1, got ", p);
 }
 
+// Each row's numbers, drawn as the row alone would draw them.
+template <class Draw>
+Value drawn_rows(const Batched& b, const Dims& sizes, DType dtype, const Draw& draw) {
+  const size_t at = b.op.sig.find("generator")->index;
+  const Array all = Array::allocate(b.with_rows(sizes), dtype);
+  Array row = all.view(sizes, tensor::contiguous_strides(sizes), 0);
+  for (int64_t r = 0; r < b.rows(); ++r) {
+    const auto key = std::get<RandomKey>(b.row_attributes(r)[at]);
+    row.offset = r * row.count();
+    draw(RandomStream{key.seed, key.counter}, row);
+  }
+  Value result(all);
+  result->has_rows = true;
+  return result;
+}
+
+// Of the shape `size`, in the dtype that is asked for.
+template <class Draw>
+Value drawn_rows(const Batched& b, const Draw& draw) {
+  const DType dtype = b.has("dtype") ? b.Arguments::dtype("dtype") : tensor::default_dtype;
+  return drawn_rows(b, b.integers("size"), dtype, draw);
+}
+
 constexpr std::string_view draws_alone = "each row draws its own random numbers";
 constexpr std::string_view is_random = "random numbers do not depend on the arguments smoothly";
 
@@ -52,7 +75,11 @@ OP(rand, "(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) 
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_uniform(stream_of(call), call.out(), 0, 1); }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", [](const Batched& b) -> Values {
+    return {drawn_rows(b, [](RandomStream stream, const Array& row) {
+      kernels::random_uniform(stream, row, 0, 1);
+    })};
+  }),
 };
 
 OP(randn, "(size: int[*], *, generator: Generator? = None, dtype: dtype? = None) -> Tensor") {
@@ -60,7 +87,11 @@ OP(randn, "(size: int[*], *, generator: Generator? = None, dtype: dtype? = None)
   .shape = floating_shape,
   .run = kernel([](Call& call) { kernels::random_normal(stream_of(call), call.out(), 0, 1); }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", [](const Batched& b) -> Values {
+    return {drawn_rows(b, [](RandomStream stream, const Array& row) {
+      kernels::random_normal(stream, row, 0, 1);
+    })};
+  }),
 };
 
 OP(randint,
@@ -81,7 +112,7 @@ OP(randint,
                              static_cast<uint64_t>(call.integer("high")) - low);
   }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", no_batch(draws_alone)),
 };
 
 OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor") {
@@ -113,7 +144,7 @@ OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None
     kernels::copy(result, out);
   }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", no_batch(draws_alone)),
 };
 
 OP(uniform,
@@ -131,7 +162,11 @@ OP(uniform,
     kernels::random_uniform(stream_of(call), call.out(), call.real("low"), call.real("high"));
   }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", [](const Batched& b) -> Values {
+    return {drawn_rows(b, b.sizes(0), b.dtype(0), [&](RandomStream stream, const Array& row) {
+      kernels::random_uniform(stream, row, b.real("low"), b.real("high"));
+    })};
+  }),
 };
 
 OP(gaussian,
@@ -147,7 +182,11 @@ OP(gaussian,
     kernels::random_normal(stream_of(call), call.out(), call.real("mean"), call.real("std"));
   }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", [](const Batched& b) -> Values {
+    return {drawn_rows(b, b.sizes(0), b.dtype(0), [&](RandomStream stream, const Array& row) {
+      kernels::random_normal(stream, row, b.real("mean"), b.real("std"));
+    })};
+  }),
 };
 
 OP(multinomial,
@@ -180,7 +219,7 @@ OP(multinomial,
     call.require(!problem, ErrorKind::value, problem.value_or(""));
   }),
   .gradient = no_gradient(is_random),
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", no_batch(draws_alone)),
 };
 
 OP(dropout,
@@ -206,7 +245,18 @@ OP(dropout,
   .gradient = [](Gradient& g) -> Values {
     return {dropout(g.grad(), g.real("p"), g.flag("training"), g.random("generator"))};
   },
-  .batch = no_batch(draws_alone),
+  .batch = differing_in("generator", [](const Batched& b) -> Values {
+    const double p = b.real("p");
+    if (!b.flag("training") || p == 0) return {clone(b.with_rows(0))};
+    // Factors are exact in these dtypes only; and nothing times infinity is not nothing.
+    if (p == 1 || tensor::lane_dtype(b.dtype(0)) != b.dtype(0)) return {};
+    const Array ones = Array::allocate(b.sizes(0), b.dtype(0));
+    kernels::fill(ones, 1.0);
+    const auto draw = [&](RandomStream stream, const Array& row) {
+      kernels::dropout(stream, ones, p, row);
+    };
+    return {b.with_rows(0) * drawn_rows(b, b.sizes(0), b.dtype(0), draw)};
+  }),
 };
 
 }  // namespace weft::ops
