@@ -301,8 +301,7 @@ StrandOp& whole_of(Step& step) {
   for (const auto& op : alike) {
     if (computes_alike(*op->step, step)) return *(step.whole = op.get());
   }
-  alike.push_back(std::make_unique<StrandOp>(step, -1));
-  alike.back()->type = new_type(*alike.back());
+  alike.push_back(std::make_unique<StrandOp>(step));
   return *(step.whole = alike.back().get());
 }
 
@@ -370,11 +369,10 @@ std::string name_of(const Step& last) {
 
 }  // namespace
 
-StrandOp::StrandOp(const Step& last, int32_t type)
+StrandOp::StrandOp(const Step& last)
     : ProgramOp(name_of(last), program_of(last), metas_of(last), weights_of(last),
                 host.batch_program),
-      step(&last),
-      type(type) {}
+      step(&last) {}
 
 std::vector<const Step*> steps_of(const Step& last) {
   std::vector<const Step*> steps(last.length);

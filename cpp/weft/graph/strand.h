@@ -55,9 +55,10 @@ struct Step {
 };
 
 struct StrandOp : ProgramOp {
-  StrandOp(const Step& step, int32_t type);
+  explicit StrandOp(const Step& step);
   const Step* step;
-  int32_t type;
+  mutable int32_t type = -1;           // on the tape
+  mutable uint32_t types_counted = 0;  // how often types had started anew when it got that
 };
 
 // Records an op as part of the strand that is open, or as the first of another, where strands have

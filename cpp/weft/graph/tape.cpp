@@ -92,6 +92,7 @@ struct Type {
   std::vector<Input> inputs;
 };
 std::vector<Type> known_types;
+uint32_t types_began = 1;  // how often
 Numbers type_numbers;
 Numbers same_numbers;
 int32_t recent[1024];  // by source position: the type that was last recorded there
@@ -181,7 +182,14 @@ size_t hash_of(const Attributes& attributes, size_t without) {
 }
 
 int32_t type_of(const Pending& pending) {
-  if (pending.op_count() > 1) return pending.step->whole->type;
+  if (pending.op_count() > 1) {
+    const StrandOp& whole = *pending.step->whole;
+    if (std::exchange(whole.types_counted, types_began) != types_began) {
+      whole.type = type_count();
+      known_types.push_back({&whole, {}, false, {}});
+    }
+    return whole.type;
+  }
   int32_t& guess = recent[pending.position % std::size(recent)];
   if (guess < type_count() && is_of_type(pending, known_types[guess])) return guess;
   Type type{pending.op, pending.attributes, pending.grad, {}};
@@ -244,10 +252,12 @@ void start_anew() {
   same_numbers.clear();
   ++generation;
   constexpr size_t most_types = 4096;
-  if (known_types.size() > most_types || are_steps_old()) {
+  const bool forget = are_steps_old();
+  if (forget) forget_steps();
+  if (known_types.size() > most_types || forget) {
     known_types.clear();
     type_numbers.clear();
-    forget_steps();
+    ++types_began;
   }
 }
 
@@ -276,11 +286,6 @@ bool all_shared(std::span<const Value> inputs) {
   return !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), [](const Value& input) {
     return !input || input->is_number || is_shared(input);
   });
-}
-
-int32_t new_type(const Op& op) {
-  known_types.push_back({&op, {}, false, {}});
-  return type_count() - 1;
 }
 
 void add_op_to_tape() { ++the_tape.ops; }

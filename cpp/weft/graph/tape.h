@@ -54,8 +54,6 @@ size_t weight_identity(const Op& op, size_t i, const Value& input);
 // Equal for those that compute the same, and for hardly any others.
 size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
                bool grad);
-// Of applications of this op, which are all alike.
-int32_t new_type(const Op& op);
 
 // Why two applications of one op are of different types, as a sentence; for people.
 std::string difference(const Pending& a, const Pending& b);
