@@ -73,7 +73,7 @@ Step::Input describe(const Op& op, size_t i, const Value& value, const Pending* 
   if (!value) return {Kind::missing};
   if (strand && value->pending.get() == strand)
     return {.kind = Kind::result, .number = value->output};
-  if (strand) {
+  if (strand && !value->is_number) {  // each op computes a number in its own dtype
     const auto found = std::find(strand->inputs.begin(), strand->inputs.end(), value);
     if (found != strand->inputs.end())
       return {.kind = Kind::again, .number = uint32_t(found - strand->inputs.begin())};

@@ -1,0 +1,31 @@
+"""Programs that strands and batches once computed wrongly, or took long to record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+import weft
+from weft import _core
+
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row")
+
+
+def check(fn: Callable[..., weft.Tensor], *arguments: Sequence[object]) -> None:
+    """Compare what `fn` gives for each row of arguments, recorded together, with eager."""
+    for _ in range(5):
+        with weft.lazy():
+            found = [fn(*row) for row in zip(*arguments, strict=True)]
+        _core.run_tensors(found)
+        for row, y in zip(zip(*arguments, strict=True), found, strict=True):
+            expected = fn(*row)
+            assert y.dtype == expected.dtype
+            # In half precision, what all rows share is rounded later than what each has.
+            assert weft.allclose(y, expected, rtol=2e-3 if y.dtype == weft.float16 else 0, atol=0)
+
+
+def test_a_number_is_computed_in_the_dtype_of_each_op() -> None:
+    xs = [weft.randn(3) for _ in range(5)]
+    check(lambda x, by: (x * by).double() * by, xs, [0.1, 0.2, 0.3, 0.7, 0.9])
+    check(lambda x, by: (x * by).long() * by, xs, [1, 2, 3, 4, 5])
