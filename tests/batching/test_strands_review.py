@@ -29,3 +29,14 @@ def test_a_number_is_computed_in_the_dtype_of_each_op() -> None:
     xs = [weft.randn(3) for _ in range(5)]
     check(lambda x, by: (x * by).double() * by, xs, [0.1, 0.2, 0.3, 0.7, 0.9])
     check(lambda x, by: (x * by).long() * by, xs, [1, 2, 3, 4, 5])
+
+
+def test_results_of_ops_with_many_results_are_told_apart() -> None:
+    x, y = weft.randn(300), weft.randn(300)
+
+    def parts(x: weft.Tensor) -> list[weft.Tensor]:
+        return [part.neg() for part in x.exp().split(1)]
+
+    with weft.lazy():
+        found = parts(x) + parts(y)
+    assert weft.equal(weft.cat(found), weft.cat(parts(x) + parts(y)))
