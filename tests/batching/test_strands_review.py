@@ -40,3 +40,39 @@ def test_results_of_ops_with_many_results_are_told_apart() -> None:
     with weft.lazy():
         found = parts(x) + parts(y)
     assert weft.equal(weft.cat(found), weft.cat(parts(x) + parts(y)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scalar"),
+    [
+        (weft.float32, weft.float64),
+        (weft.float16, weft.float32),
+        (weft.int32, weft.int64),
+        (weft.int64, weft.float64),
+        (weft.float32, weft.bool),
+    ],
+)
+def test_zero_dimensional_rows_give_way_in_promotion(dtype: weft.dtype, scalar: weft.dtype) -> None:
+    xs = [(3 * weft.randn(3) + 5).to(dtype) for _ in range(4)]
+    scalars = [weft.tensor(i + 0.7).to(scalar) for i in range(4)]
+    numbers = [x[0] for x in xs]
+    shared = weft.tensor(2.3).to(scalar)
+    check(lambda x, s: x + x * s, xs, scalars)
+    check(lambda s, x: x * s + x, scalars, xs)
+    check(lambda x, s: x * s, numbers, scalars)
+    check(lambda x: x * shared, numbers)
+    check(lambda x, s: (x > s) & (s < x), xs, scalars)
+    check(lambda x, s: weft.where(x > 5, x, s), xs, scalars)
+    check(lambda x, s: x.masked_fill(x > 5, s.to(dtype)), numbers, scalars)
+
+
+def test_zero_dimensional_rows_that_gave_way_have_gradients() -> None:
+    xs = [weft.randn(3, requires_grad=True) for _ in range(4)]
+    scalars = [weft.tensor(float(i), dtype=weft.float64, requires_grad=True) for i in range(4)]
+    for _ in range(4):
+        with weft.lazy():
+            loss = sum((x.exp() * s).square().sum() for x, s in zip(xs, scalars, strict=True))
+        gradients = weft.autograd.grad(loss, scalars)
+        for x, s, g in zip(xs, scalars, gradients, strict=True):
+            assert g.dtype == weft.float64
+            assert g.item() == pytest.approx((2 * s.item() * x.exp().square()).sum().item())

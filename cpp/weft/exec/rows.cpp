@@ -10,6 +10,7 @@
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
 #include "weft/kernels/map.h"
+#include "weft/tensor/promotion.h"
 
 namespace weft::exec {
 
@@ -154,6 +155,30 @@ void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
   stacked->producer = std::move(node);
 }
 
+// The dtype of a 0-d tensor gives way to others; with rows it would not, so it gives way here.
+void promote_rows(const graph::Batched& batch, Values& inputs) {
+  using tensor::Promotion;
+  Promotion promotion;
+  uint32_t rows = 0;  // of 0-d tensors
+  bool uniform = true;
+  const auto first = static_cast<size_t>(batch.op.shape.masks);
+  for (size_t i = first; i < inputs.size(); ++i) {
+    const bool is_scalar = !batch.is_number(i) && batch.rank(i) == 0;
+    promotion.add(batch.dtype(i), batch.is_number(i) ? Promotion::number
+                                  : is_scalar        ? Promotion::zero_dim
+                                                     : Promotion::tensor);
+    uniform = uniform && batch.dtype(i) == batch.dtype(first);
+    if (is_scalar && batch.is_stacked(i)) rows |= bit_of(i);
+  }
+  if (!rows || uniform || batch.op.shape.result == graph::Result::first) return;
+  static const graph::Op& cast = *graph::find_op("cast");
+  const tensor::DType dtype = promotion.result();
+  for (size_t i = first; i < inputs.size(); ++i) {
+    if ((rows & bit_of(i)) && batch.dtype(i) != dtype)
+      inputs[i] = graph::record(cast, {inputs[i]}, {dtype})[0];
+  }
+}
+
 // An op of the same name over the stacked inputs: right for element-wise ops, whose shapes
 // broadcast from the end.
 Values run_pointwise(const graph::Batched& batch) {
@@ -163,6 +188,7 @@ Values run_pointwise(const graph::Batched& batch) {
   for (size_t i = 0; i < batch.input_count(); ++i) {
     inputs.push_back(batch.is_stacked(i) ? batch.with_rows(i, rank) : batch.in(i));
   }
+  promote_rows(batch, inputs);
   return {graph::record_pointwise(batch.op, inputs)};
 }
 

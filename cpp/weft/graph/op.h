@@ -98,7 +98,7 @@ struct Shape {
   Shape(ShapeFunction function) : function(function) {}  // NOLINT: written as a lambda
   template <class F>
     requires std::is_convertible_v<F, ShapeFunction>
-  Shape(F f) : function(f) {}
+  Shape(F f, Result result = Result::promoted) : function(f), result(result) {}
   Shape(Result result, int masks) : is_said(true), result(result), masks(masks) {}
   ShapeFunction function = nullptr;  // null: element-wise, by `result`
   bool is_said = false;

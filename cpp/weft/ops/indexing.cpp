@@ -457,11 +457,11 @@ OP(index_put,
 
 OP(masked_fill, "(input: Tensor, mask: Tensor, value: Tensor|Number) -> Tensor") {
   .doc = "Returns a copy of input with a value where mask is true.",
-  .shape = [](Call& call) {
+  .shape = {[](Call& call) {
     call.require(call[1].dtype() == DType::boolean, ErrorKind::dtype,
                  "mask must be a bool tensor, got ", tensor::name_of(call[1].dtype()));
     infer_elementwise(call, first);
-  },
+  }, first},
   .run = FORMULA(numbers, (x, mask, value), mask != 0 ? value : x),
   .gradient = [](Gradient& g) -> Values {
     const Value& mask = g.input(1);
