@@ -76,3 +76,17 @@ def test_zero_dimensional_rows_that_gave_way_have_gradients() -> None:
         for x, s, g in zip(xs, scalars, gradients, strict=True):
             assert g.dtype == weft.float64
             assert g.item() == pytest.approx((2 * s.item() * x.exp().square()).sum().item())
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_requires_grad_set_while_an_op_waits(wanted: bool) -> None:
+    for _ in range(4):
+        x = weft.randn(3, requires_grad=not wanted)
+        with weft.lazy():
+            y = x.exp().neg()
+            x.requires_grad_(wanted)
+            z = x.exp().neg()
+        assert y.requires_grad is not wanted
+        weft.stack([y, z]).tolist()
+        assert y.requires_grad is not wanted
+        assert z.requires_grad is wanted

@@ -22,6 +22,8 @@ TensorData::~TensorData() {
 void TensorData::set_requires_grad(bool wanted) {
   const Value& current = demand(value());
   if (current->requires_grad == wanted) return;
+  // What was recorded before saw it as it was.
+  if (Pending::live() > 0 && current.get()->use_count() > 1) run_readers(*current.array().storage);
   if (!wanted) {
     if (!is_leaf()) {
       base::fail(ErrorKind::gradient,
