@@ -90,3 +90,17 @@ def test_requires_grad_set_while_an_op_waits(wanted: bool) -> None:
         weft.stack([y, z]).tolist()
         assert y.requires_grad is not wanted
         assert z.requires_grad is wanted
+
+
+def test_memory_given_to_numpy_after_recording() -> None:
+    for _ in range(4):
+        x = weft.zeros(2, 3)
+        with weft.lazy():
+            y = (x + 1) * 2
+            z = (x[0] + 1) * 2
+            x.numpy()[:] = 7
+            u = (x + 1) * 2
+            x.detach().numpy()[:] = 8
+        assert y.sum().item() == 12
+        assert z.sum().item() == 6
+        assert u.sum().item() == 96

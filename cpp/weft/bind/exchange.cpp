@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 
 #include "weft/bind/binding.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 
 namespace weft::bind {
@@ -23,6 +24,7 @@ nb::dlpack::dtype dlpack_type(DType dtype) {
 template <class... Framework>
 nb::object exported(const Array& array, nb::dlpack::dtype type) {
   const std::vector<size_t> sizes(array.sizes.begin(), array.sizes.end());
+  if (graph::Pending::live() > 0) graph::run_readers(*array.storage);  // it may be written from now
   ++array.storage->exposed;
   const nb::capsule owner(new Array(array), [](void* held) noexcept {
     const std::unique_ptr<Array> shown(static_cast<Array*>(held));
