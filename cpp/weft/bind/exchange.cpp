@@ -22,9 +22,13 @@ nb::dlpack::dtype dlpack_type(DType dtype) {
 
 // Framework: nb::numpy for an array; none for a DLPack capsule.
 template <class... Framework>
-nb::object exported(const Array& array, nb::dlpack::dtype type) {
+nb::object exported(const Value& value, nb::dlpack::dtype type) {
+  graph::leave_batch(value);
+  const Array& array = value.array();
   const std::vector<size_t> sizes(array.sizes.begin(), array.sizes.end());
-  if (graph::Pending::live() > 0) graph::run_readers(*array.storage);  // it may be written from now
+  // From now on it may be written.
+  const bool may_be_read = value.get()->use_count() > 1 || array.storage->use_count() > 1;
+  if (may_be_read && graph::Pending::live() > 0) graph::run_readers(*array.storage);
   ++array.storage->exposed;
   const nb::capsule owner(new Array(array), [](void* held) noexcept {
     const std::unique_ptr<Array> shown(static_cast<Array*>(held));
@@ -36,11 +40,11 @@ nb::object exported(const Array& array, nb::dlpack::dtype type) {
 
 // NumPy does not know bfloat16: it sees the bits.
 nb::object array_of(const TensorObject& tensor) {
-  graph::leave_batch(tensor.computed());
-  const Array& array = tensor.computed().array();
+  const Value& value = tensor.computed();
+  const Array& array = value.array();
   const auto type = array.dtype == DType::bf16 ? nb::dtype<uint16_t>() : dlpack_type(array.dtype);
-  return array.storage->read_only() ? exported<nb::numpy, nb::ro>(array, type)
-                                    : exported<nb::numpy>(array, type);
+  return array.storage->read_only() ? exported<nb::numpy, nb::ro>(value, type)
+                                    : exported<nb::numpy>(value, type);
 }
 
 nb::object to_dlpack(const TensorObject& tensor) {
@@ -48,8 +52,7 @@ nb::object to_dlpack(const TensorObject& tensor) {
   if (value->requires_grad) {
     raise(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
   }
-  graph::leave_batch(value);
-  return exported<>(value.array(), dlpack_type(value.dtype()));
+  return exported<>(value, dlpack_type(value.dtype()));
 }
 
 // --- in: tensors over somebody else's memory ---
