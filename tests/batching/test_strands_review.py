@@ -104,3 +104,35 @@ def test_memory_given_to_numpy_after_recording() -> None:
         assert y.sum().item() == 12
         assert z.sum().item() == 6
         assert u.sum().item() == 96
+
+
+@pytest.mark.strands
+def test_a_line_with_very_many_shapes_stays_known() -> None:
+    x = weft.randn(20000)
+
+    def part(i: int) -> weft.Tensor:
+        return (x[: i + 1] + 1).exp() * 2
+
+    for i in range(18000):
+        with weft.lazy():
+            y = part(i)
+        if i % 1000 == 0:
+            assert weft.equal(y, part(i))
+    for _ in range(6):
+        with weft.lazy():
+            y = (x[:3] + 1).neg().exp()
+        y.tolist()
+    assert [b.op for b in weft.explain().plans[-1].batches][-1] == "slice..exp (4 ops)"
+
+
+def test_memory_limit_runs_gradients_that_wait_to_be_multiplied() -> None:
+    w = weft.randn(8, 8, requires_grad=True)
+    xs = [weft.randn(1, 8) for _ in range(20)]
+    loss = sum((x @ w).square().sum() for x in xs)
+    (expected,) = weft.autograd.grad(loss, w, retain_graph=True)
+    before = weft.batching.set_memory_limit(600)  # two of them
+    try:
+        (found,) = weft.autograd.grad(loss, w)
+    finally:
+        weft.batching.set_memory_limit(before)
+    assert weft.allclose(found, expected, rtol=1e-4)

@@ -66,17 +66,25 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
   sum.storage->version += 1;
 }
 
-Value product_of(std::span<const Value> pending) {
+Value product_of(std::span<const Value> products) {
   Values sides[2];
-  for (const Value& product : pending) {
+  Value sum;  // of those that ran meanwhile, because too much was pending
+  for (const Value& product : products) {
+    if (!product->pending) {
+      sum = sum ? ops::add(sum, product) : product;
+      continue;
+    }
     product->pending->ran = true;
     for (size_t i = 0; i < 2; ++i) {
       const Value& rows = product->pending->inputs[i];
       sides[i].push_back(rows.rank() == 2 ? rows : ops::reshape(rows, Dims{-1, rows.size(-1)}));
     }
   }
-  if (pending.size() == 1) return ops::outer_sum(sides[0][0], sides[1][0]);
-  return ops::outer_sum(ops::cat(sides[0], 0), ops::cat(sides[1], 0));
+  if (sides[0].empty()) return sum;
+  const Value rest = sides[0].size() == 1
+                         ? ops::outer_sum(sides[0][0], sides[1][0])
+                         : ops::outer_sum(ops::cat(sides[0], 0), ops::cat(sides[1], 0));
+  return sum ? ops::add(sum, rest) : rest;
 }
 
 Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {

@@ -21,7 +21,7 @@ void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
                    const tensor::Array& panel, std::span<const int32_t> from);
 
 // The sum of outer products that were left for later, as one product of all their rows.
-graph::Value product_of(std::span<const graph::Value> pending);
+graph::Value product_of(std::span<const graph::Value> products);
 
 // Runs the gradient rule for some rows of the node; gradients of stacked inputs have those only.
 graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
