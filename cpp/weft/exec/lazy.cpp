@@ -42,23 +42,6 @@ void leave_large_batch(const Value& value) {
   if (held > small && held > 8 * bytes) graph::leave_batch(value);
 }
 
-template <class T>
-void fetch(const T* object) {
-  for (size_t line = 0; line < sizeof(T); line += 64)
-    __builtin_prefetch(reinterpret_cast<const char*>(object) + line);
-}
-
-// What rows refer to was made long ago and lies all over memory: it is fetched ahead of use.
-void fetch(std::span<Pending* const> rows) {
-  constexpr size_t ahead = 4;
-  for (size_t r = 0; r < rows.size() + ahead; ++r) {
-    if (r < rows.size()) fetch(rows[r]);
-    if (r < ahead) continue;
-    for (const Value& input : rows[r - ahead]->inputs) fetch(input.get());
-    for (const graph::Held& output : rows[r - ahead]->outputs) fetch(output.value);
-  }
-}
-
 class Runner {
  public:
   Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
@@ -116,7 +99,6 @@ class Runner {
       rows.push_back(work_.first[item]);
       kept.emplace_back(work_.first[item]);
     }
-    fetch(std::span<Pending* const>(rows.data(), rows.size()));
     RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, now(), rows[0]->position,
                  std::move(note)};
     if (rows.size() == 1 ||

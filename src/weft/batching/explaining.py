@@ -77,10 +77,13 @@ def explain(plans: int = 1) -> Explanation:
     return Explanation(found, _core.pending_count(), _core.dropped_count())
 
 
+def _place(what: Plan | Batch) -> str:
+    return f"{Path(what.file).name}:{what.line}" if what.line else "-"
+
+
 def _summary(plan: Plan) -> str:
-    place = f"{Path(plan.file).name}:{plan.line}" if plan.line else "-"
     return (
-        f"plan for {place}: {plan.nodes} ops in {len(plan.batches)} batches, "
+        f"plan for {_place(plan)}: {plan.nodes} ops in {len(plan.batches)} batches, "
         f"{plan.seconds * 1e3:.2f} ms ({plan.seconds_planning * 1e3:.2f} ms planning)"
     )
 
@@ -104,7 +107,7 @@ def _colored(explanation: Explanation) -> str:
                     f"[bold]{batch.rows}[/bold]" if batch.rows > 1 else "1",
                     f"{batch.bytes_copied:,}",
                     f"{batch.seconds * 1e6:.1f}",
-                    f"{Path(batch.file).name}:{batch.line}",
+                    _place(batch),
                     batch.note,
                 )
             console.print(table)
@@ -116,10 +119,11 @@ def _lines(explanation: Explanation) -> list[str]:
     lines: list[str] = []
     for plan in explanation.plans:
         lines.append(_summary(plan))
-        lines.append(f"  {'op':<20}{'rows':>6}{'copied':>10}{'us':>9}  line")
+        width = max([20, *(len(batch.op) + 1 for batch in plan.batches)])
+        lines.append(f"  {'op':<{width}}{'rows':>6}{'copied':>10}{'us':>9}  line")
         lines.extend(
-            f"  {batch.op:<20}{batch.rows:>6}{batch.bytes_copied:>10}"
-            f"{batch.seconds * 1e6:>9.1f}  {Path(batch.file).name}:{batch.line}"
+            f"  {batch.op:<{width}}{batch.rows:>6}{batch.bytes_copied:>10}"
+            f"{batch.seconds * 1e6:>9.1f}  {_place(batch)}"
             + (f"  ({batch.note})" if batch.note else "")
             for batch in plan.batches
         )

@@ -317,19 +317,8 @@ class Application {
       for (size_t i = 0; i < input_count_; ++i) {
         if (periods[i]) slots[i] = periods[i] + at % walk_->row() * lane_size(lane_);
       }
-      if (steps_.size() > 1 && at + 2 * count <= end) fetch(at + count, count);
       run_tile(slots.data(), at, count);
       at += count;
-    }
-  }
-
-  // While several steps run over one tile, memory has time for the next.
-  void fetch(int64_t at, int64_t count) const {
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      if (!operands_[i].direct) continue;
-      const char* next = place(i, at);
-      for (int64_t line = 0; line < count * lane_size(lane_); line += 64)
-        __builtin_prefetch(next + line, 0, 2);
     }
   }
 
