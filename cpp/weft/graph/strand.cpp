@@ -472,7 +472,8 @@ std::string difference(const Step::Input& a, const Step::Input& b, const std::st
   if (a.sizes != b.sizes)
     return base::text("the shape of ", name, " differs: ", a.sizes, " and ", b.sizes);
   if (a.dtype != b.dtype) return base::text("the dtype of ", name, " differs");
-  if (a.requires_grad != b.requires_grad) return base::text("only one ", name, " needs a gradient");
+  if (a.requires_grad != b.requires_grad)
+    return base::text("a gradient is needed for the ", name, " of only one");
   if (a.weight != b.weight) return name + " is another parameter";
   return base::text("the strides of ", name, " differ");
 }

@@ -344,7 +344,7 @@ std::string difference(const Pending& a, const Pending& b) {
       return base::text("the shape of ", name, " differs: ", x.sizes(), " and ", y.sizes());
     if (x.dtype() != y.dtype()) return base::text("the dtype of ", name, " differs");
     if (x->requires_grad != y->requires_grad)
-      return base::text("only one ", name, " needs a gradient");
+      return base::text("a gradient is needed for the ", name, " of only one");
     if (is_weight(*a.op, i) && x != y) return base::text(name, " is another parameter");
   }
   return "one needs the other's result";
