@@ -17,7 +17,7 @@ constexpr size_t most_steps = 1 << 14;
 constexpr size_t most_kinds = 8;           // of shapes that begin strands at one line
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
-int64_t threshold = 100;
+int64_t threshold = 500;
 // After so many times a strand goes on as it did: sooner, once its beginning is well known.
 uint32_t tries() { return static_cast<uint32_t>(std::min<int64_t>(threshold, 3)); }
 
@@ -33,7 +33,7 @@ size_t place_of(const Op& op, Position position) {
   return (reinterpret_cast<size_t>(&op) >> 4) * 0x9e3779b97f4a7c15u + position;
 }
 
-// How often an op was recorded at a line, up to the threshold. Others may be counted with it.
+// How often an op was recorded at a line. Others may be counted with it.
 int64_t heat_of(const Op& op, Position position) {
   static uint16_t heats[4096];
   uint16_t& heat = heats[place_of(op, position) * 0x9e3779b97f4a7c15u >> 52];
@@ -120,7 +120,7 @@ bool fits(const Step& step, const Op& op, std::span<const Value> inputs,
   return true;
 }
 
-// A step that applies the op to these inputs, which are metas of the call's outputs already.
+// A step that applies the call's op, whose shape rule has run.
 std::unique_ptr<Step> make_step(const Call& call, Position position, const Pending* strand) {
   auto step = std::make_unique<Step>();
   step->op = &call.op;
