@@ -1,0 +1,217 @@
+"""What a run did, as plain data: ops, shapes, decisions, source lines.
+
+Everything that shows or explains a run reads this and nothing else. A trace can be written to JSON
+and read back (docs/trace-format.md); `VERSION` counts changes of the format.
+Things refer to each other by their place in the trace's tuples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+VERSION = 1
+
+NodeKind = Literal["op", "cell", "parameter", "input", "constant", "decision"]
+ReadKind = Literal["bool", "int", "float", "item", "list", "numpy", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A point in the user's program. `offset` tells points of one line apart."""
+
+    file: str
+    line: int
+    function: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A chain of calls: a place, and the frame that called it (-1: none)."""
+
+    place: int
+    caller: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """One call of a module. `path` is its name from the outermost module down: "encoder.0"."""
+
+    path: str
+    kind: str
+    parent: int = -1
+    frame: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Facts about the numbers of a tensor.
+
+    `minimum` to `deviation` are of the finite ones, None if there are none. `histogram` counts the
+    finite numbers in equal steps from minimum to maximum. `values` are all of them, in order, if
+    they are few.
+    """
+
+    count: int
+    minimum: float | None = None
+    maximum: float | None = None
+    mean: float | None = None
+    deviation: float | None = None
+    nans: int = 0
+    infinities: int = 0
+    zeros: int = 0
+    histogram: tuple[int, ...] = ()
+    values: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result of a node. `bytes` is what it added to memory: 0 for a view."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int = 0
+    value: Statistics | None = None
+    gradient: Statistics | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a node read: result `output` of node `node`, or a plain number (`node` is -1)."""
+
+    node: int = -1
+    output: int = 0
+    number: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op applied once, a leaf (a parameter, an input), or a cell.
+
+    Attributes:
+        op: "mul", "linear", a cell's name; "parameter", "input" or "constant" for leaves.
+        kind: What it is.
+        inputs: What it read.
+        results: What it gave.
+        attributes: The other arguments, as text.
+        frame: Where in the program; -1 where it is not known.
+        module: The call of a module that it belongs to, -1 outside of modules.
+        start: When it was recorded, in seconds since the trace began.
+        seconds: How long it ran; of a batch, its share.
+        example: Of a `weft.map`: which one; -1 outside.
+        name: A parameter's or input's name ("encoder.weight", "x").
+        saved: Bytes kept for backward.
+        sequence: The creation number of its node in the graph of gradients, 0 without one.
+        phase: "backward" if it was recorded while gradients were computed.
+    """
+
+    op: str
+    kind: NodeKind = "op"
+    inputs: tuple[Input, ...] = ()
+    results: tuple[Result, ...] = ()
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
+    frame: int = -1
+    module: int = -1
+    start: float = 0.0
+    seconds: float = 0.0
+    example: int = -1
+    name: str = ""
+    saved: int = 0
+    sequence: int = 0
+    phase: Literal["forward", "backward"] = "forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Python read a value: `if x.sum() > 0` is a read of kind "bool" that gave "True".
+
+    `after` is how many nodes had been recorded by then; `node` is -1 if the value came from
+    outside.
+    """
+
+    kind: ReadKind
+    value: str
+    node: int = -1
+    output: int = 0
+    frame: int = -1
+    module: int = -1
+    after: int = 0
+    example: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Nodes that ran together: one row for each of `nodes`."""
+
+    op: str
+    nodes: tuple[int, ...]
+    bytes_copied: int = 0
+    seconds: float = 0.0
+    start: float = 0.0
+    place: int = -1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What ran when a value was needed in lazy mode."""
+
+    batches: tuple[Batch, ...]
+    seconds: float = 0.0
+    seconds_planning: float = 0.0
+    start: float = 0.0
+    place: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardStep:
+    """The gradient rule of one or, in a batch, several nodes; `name` is that of `grad_fn`."""
+
+    name: str
+    nodes: tuple[int, ...]
+    seconds: float = 0.0
+    start: float = 0.0
+    rows: int = 1
+    incoming: tuple[Statistics | None, ...] = ()
+    outgoing: tuple[Statistics | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """One call of backward or grad, its steps in the order in which they ran."""
+
+    steps: tuple[BackwardStep, ...]
+    seconds: float = 0.0
+    start: float = 0.0
+    place: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The exception that ended the run."""
+
+    kind: str
+    message: str
+    frame: int = -1
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run. `sources` has the lines around every place: {file: {line: text}}."""
+
+    title: str = ""
+    places: tuple[Place, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    modules: tuple[ModuleCall, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    outputs: tuple[Input, ...] = ()
+    reads: tuple[Read, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    backwards: tuple[Backward, ...] = ()
+    failure: Failure | None = None
+    sources: dict[str, dict[int, str]] = field(default_factory=dict[str, dict[int, str]])
+    seconds: float = 0.0
+    version: int = VERSION
