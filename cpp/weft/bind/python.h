@@ -121,6 +121,8 @@ PyObject* to_python_list(const Value& value);
 double read_double(const Value& value);
 int64_t read_integer(const Value& value);
 bool read_bool(const Value& value);
+// Notes that Python was told a value, for those who want to see decisions.
+void note_read(const Value& value, const char* kind, double number);
 
 // --- indexing ---
 PyObject* get_item(PyObject* self, PyObject* index);

@@ -1,6 +1,6 @@
 """Runs as plain data: what was recorded, what ran, what Python read, and where."""
 
-from weft.trace.model import (
+from weft.tracing.model import (
     VERSION,
     Backward,
     BackwardStep,
@@ -17,6 +17,8 @@ from weft.trace.model import (
     Statistics,
     Trace,
 )
+from weft.tracing.recording import Recording, record
+from weft.tracing.walking import of_tensors
 
 __all__ = [
     "VERSION",
@@ -31,7 +33,10 @@ __all__ = [
     "Place",
     "Plan",
     "Read",
+    "Recording",
     "Result",
     "Statistics",
     "Trace",
+    "of_tensors",
+    "record",
 ]
