@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -40,6 +41,16 @@ class _Module(Protocol):
     def named_modules(self) -> Iterable[tuple[str, Any]]: ...
     def named_parameters(self) -> Iterable[tuple[str, Tensor]]: ...
     def named_buffers(self) -> Iterable[tuple[str, Tensor]]: ...
+
+
+class _Open(threading.local):
+    """The recordings under way in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.recordings: list[Recording] = []
+
+
+_open = _Open()
 
 
 class Recording:
@@ -92,6 +103,7 @@ class Recording:
 
     def __enter__(self) -> Self:
         self._recorder.start()
+        _open.recordings.append(self)
         return self
 
     def __exit__(
@@ -101,10 +113,16 @@ class Recording:
         trace: TracebackType | None,
     ) -> None:
         self._recorder.stop()
+        _open.recordings.remove(self)
         self.failure = error
 
     def __len__(self) -> int:
         return len(self._recorder)
+
+    @property
+    def is_innermost(self) -> bool:
+        """Whether what this thread does now is noted here, and not by a recording inside."""
+        return bool(_open.recordings) and _open.recordings[-1] is self
 
     @property
     def inputs(self) -> tuple[Tensor | None, ...]:

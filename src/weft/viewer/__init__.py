@@ -1,0 +1,1 @@
+"""Show runs: pages of graphs, files, and a program while it runs."""

@@ -1,0 +1,247 @@
+"""Watch a program while it runs, and turn its steps into graphs and curves.
+
+A recording without values is always on: it is cheap, and a program that fails has its graph. Now and
+then a step is looked at closely, with values, and becomes a graph of the page (`Budget` says when).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from weft import _core
+from weft._core import Tensor
+from weft.tracing import Recording
+from weft.tracing.boundaries import Boundaries, caller_line
+from weft.viewer.budget import Budget
+from weft.viewer.pages import first_nodes, graph_json
+from weft.viewer.series import Series
+from weft.viewer.store import Store
+
+_MOST_LOSSES = 4
+_FAR_TOO_MANY = 4  # times as many nodes as are shown: not even a part is
+
+
+class Live:
+    """Put the graphs and curves of what a `with` block does into a store.
+
+    Each backward ends a step, and so does each flush of lazy work that no backward follows. An
+    exception that leaves the block is shown with the graph so far, and goes on. No error in here
+    reaches the program.
+
+    Args:
+        store: Where they go.
+        values: Keep statistics of values and gradients.
+        rate: At most so many graphs in a second.
+        share: Which part of the program's time may go into graphs.
+        most_nodes: How many nodes of a graph are shown.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        values: bool = True,
+        rate: float = 2.0,
+        share: float = 0.1,
+        most_nodes: int = 50_000,
+    ) -> None:
+        self._store = store
+        self._values = values
+        self._most_nodes = most_nodes
+        self._budget = Budget(rate, share)
+        self._curves = Curves(store)
+        self._boundaries = Boundaries(self)
+        self._spare = [Recording(values=False, on_event=self._hear) for _ in range(2)]
+        self._last: tuple[Recording, str] | None = None  # a whole step that was not shown
+        self._steps = self._flushes = self._shown = 0
+        self._is_watching = False
+        self._process = os.getpid()
+
+    def __enter__(self) -> Self:
+        os.register_at_fork(after_in_child=self._leave_child)
+        self._boundaries.__enter__()
+        self._is_watching = True
+        self._begin(looking=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._is_watching:
+            return
+        self._is_watching = False
+        self._boundaries.__exit__(None, None, None)
+        self._open.__exit__(kind, error, trace)
+        self._safely(self._finish, None if isinstance(error, SystemExit) else error)
+
+    # ---- told by Boundaries --------------------------------------------------------------------
+
+    def ended_backward(self, roots: Sequence[Tensor]) -> None:
+        """End a step: note its loss, and show its graph if it was looked at."""
+        now = time.perf_counter()
+        self._safely(self._end_step, roots, now)
+
+    def began_lazy(self) -> None:
+        """End what ran before, if no backward will follow it."""
+        now = time.perf_counter()
+        without_gradients = not _core.is_grad_enabled()
+        if self._plans and (self._without_gradients or self._steps == 0):
+            self._safely(self._end_flush, now)
+        self._without_gradients = without_gradients
+
+    def ended_map(self, results: Sequence[Tensor]) -> None:
+        """End a flush, if its results have no gradient."""
+        now = time.perf_counter()
+        if self._plans and not any(tensor.requires_grad for tensor in results):
+            self._safely(self._end_flush, now)
+
+    def _hear(self, recording: Recording, kind: str) -> None:
+        del recording
+        self._plans += kind == "plan"
+
+    # ---- steps ---------------------------------------------------------------------------------
+
+    def _begin(self, *, looking: bool) -> None:
+        self._looking = looking
+        self._run = (
+            Recording(values=self._values, on_event=self._hear) if looking else self._spare.pop()
+        )
+        self._open = ExitStack()
+        self._open.enter_context(self._run)
+        self._plans = 0
+        self._without_gradients = False
+        self._began = time.perf_counter()
+
+    def _end_step(self, roots: Sequence[Tensor], now: float) -> None:
+        self._steps += 1
+        self._curves.note(self._steps, roots, now, self._looking)
+        self._end(f"step {self._steps}", now)
+        self._curves.go_on()
+
+    def _end_flush(self, now: float) -> None:
+        self._flushes += 1
+        self._end(f"flush {self._flushes}", now)
+
+    def _end(self, title: str, now: float) -> None:
+        """End a recording, show it or keep it in case it was the last, and begin the next."""
+        if not self._run.is_innermost:
+            return  # the program records by itself
+        self._open.close()
+        seconds = now - self._began
+        if self._last is not None:
+            self._last[0].clear()
+            self._spare.append(self._last[0])
+            self._last = None
+        if self._looking:
+            self._show(self._run, title)
+            end = time.perf_counter()
+            self._budget.looked(end, seconds, end - now)
+        else:
+            self._last = (self._run, title)
+            self._budget.passed(seconds)
+        self._begin(looking=self._budget.allows_look(time.perf_counter()))
+
+    def _show(self, run: Recording, title: str) -> None:
+        most, count = self._most_nodes, len(run)
+        if count > _FAR_TOO_MANY * most:
+            self._store.set_status(f"{title} is not shown: it has {count:,} nodes")
+            return
+        if count > most:
+            title = f"{title}: the first {most:,} of {count:,} nodes"
+        was_enabled = gc.isenabled()
+        gc.disable()  # many small objects, none of them garbage
+        try:
+            graph = graph_json(first_nodes(run.trace(), most), title)
+        finally:
+            if was_enabled:
+                gc.enable()
+        self._store.add_graph(graph)
+        self._shown += 1
+
+    def _finish(self, error: BaseException | None) -> None:
+        """Show what has not been shown: the last whole step, and what came after it."""
+        if self._last is not None:
+            self._show(*self._last)
+        if error is not None:
+            self._show(self._run, f"failed: {type(error).__name__}")
+        elif len(self._run) and (self._plans or self._shown == 0):
+            self._show(self._run, "the end")
+
+    # ---- trouble -------------------------------------------------------------------------------
+
+    def _safely(self, function: Callable[..., None], *args: Any) -> None:
+        """Call a function; if it fails, the program goes on unwatched."""
+        try:
+            function(*args)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is not the program's
+            self._store.set_status(f"not watching any more: {type(error).__name__}: {error}")
+            if self._is_watching:
+                self._is_watching = False
+                self._boundaries.__exit__(None, None, None)
+                self._open.close()
+
+    def _leave_child(self) -> None:
+        """Watch nothing in a forked process: nobody would see it."""
+        if self._is_watching:
+            self._is_watching = False
+            self._boundaries.__exit__(None, None, None)
+            if self._run.is_innermost:
+                self._open.close()
+
+
+class Curves:
+    """The loss, by the line that calls backward, and the time from one backward to the next.
+
+    Args:
+        store: Where they go.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._losses: dict[str, Series] = {}
+        self._first_line = ""
+        self._times = Series("step time", "s")
+        self._before: float | None = None
+
+    def note(self, step: int, roots: Sequence[Tensor], now: float, was_looked_at: bool) -> None:
+        """Note what a backward began with, and when it ended.
+
+        The time of a step that was looked at closely says nothing, and is left out.
+        """
+        line = caller_line()
+        if not self._first_line:
+            self._first_line = line
+            self._store.add_series(self._times)
+        if line == self._first_line and self._before is not None and not was_looked_at:
+            self._times.add(step, now - self._before)
+        if all(root.numel() == 1 for root in roots):
+            series = self._series(line)
+            if series is not None:
+                series.add(step, sum(_number(root) for root in roots))
+
+    def go_on(self) -> None:
+        """Measure from now on: what the viewer did in between is not the step's."""
+        self._before = time.perf_counter()
+
+    def _series(self, line: str) -> Series | None:
+        if line not in self._losses:
+            if len(self._losses) >= _MOST_LOSSES:
+                return None
+            name = f"loss, {line}" if self._losses else "loss"
+            self._losses[line] = Series(name, "")
+            self._store.add_series(self._losses[line])
+        return self._losses[line]
+
+
+def _number(tensor: Tensor) -> float:
+    """Return the number in a tensor, without noting that anybody read it."""
+    return float(_core.statistics(tensor)[-1][0])

@@ -1,0 +1,155 @@
+"""Pages: what the viewer is given to show, as docs/trace-format.md defines it.
+
+All that the live view needs of folding, of traces as JSON and of the built page comes through here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TypeVar
+
+from weft.tracing import Trace
+from weft.tracing.fold import fold
+from weft.tracing.json_format import from_json, to_data
+from weft.tracing.model import BackwardStep, Batch
+from weft.viewer.series import Series
+
+PAGE = Path(__file__).with_name("page.html")
+_PLACE = '<script type="application/json" id="weft-page">null</script>'
+_NONCE = "__NONCE__"
+
+
+class NoPageError(RuntimeError):
+    """The viewer's page has not been built."""
+
+
+def graph_json(trace: Trace, title: str) -> str:
+    """Write one graph of a page as JSON."""
+    folded = fold(trace)
+    graph = {
+        "title": title,
+        "trace": to_data(trace),
+        "groups": [asdict(group) for group in folded.groups],
+        "group_of": folded.group_of,
+    }
+    return json.dumps(graph, separators=(",", ":"), allow_nan=False)
+
+
+def series_json(series: Iterable[Series]) -> str:
+    """Write curves as JSON."""
+    curves = [
+        {
+            "name": one.name,
+            "unit": one.unit,
+            "points": [(step, _number(value)) for step, value in one.points()],
+        }
+        for one in series
+    ]
+    return json.dumps(curves, separators=(",", ":"), allow_nan=False)
+
+
+def page_json(title: str, graphs: Iterable[str], series: str, *, live: bool) -> str:
+    """Write a page as JSON, of graphs and curves that are JSON already."""
+    return (
+        f'{{"format":"weft-page","version":1,"title":{json.dumps(title)},'
+        f'"graphs":[{",".join(graphs)}],"series":{series},"live":{json.dumps(live)}}}'
+    )
+
+
+def page_html(page: str, nonce: str = "") -> str:
+    """Put a page's JSON into the viewer's HTML.
+
+    Args:
+        page: The JSON.
+        nonce: What the Content-Security-Policy lets run; none in a file.
+
+    Raises:
+        NoPageError: If the viewer was not built.
+    """
+    html = read_template()
+    # Inside of a script element, only "<" could end it.
+    safe = page.replace("<", "\\u003c")
+    head, _, tail = html.partition(_PLACE)
+    head, tail = (part.replace(_NONCE, nonce) for part in (head, tail))
+    return "".join((head, _PLACE.replace("null", safe), tail))
+
+
+def read_template() -> str:
+    """Return the viewer's HTML without data.
+
+    Raises:
+        NoPageError: If the viewer was not built, or is not one.
+    """
+    try:
+        html = PAGE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NoPageError(
+            f"The viewer's page is missing in this copy of Weft: there is no {PAGE}; "
+            "build it from the folder `viewer`, or install a wheel."
+        ) from None
+    if _PLACE not in html:
+        raise NoPageError(f"{PAGE} is not the viewer's page: it has no place for data.")
+    return html
+
+
+def html_of_file(text: str, title: str) -> str:
+    """Make a page of a file's text: a trace, or the JSON of a whole page.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    if text.lstrip().startswith('{"format":"weft-page"'):
+        json.loads(text)
+        return page_html(text)
+    trace = from_json(text)
+    graph = graph_json(trace, trace.title or title)
+    return page_html(page_json(trace.title or title, [graph], "[]", live=False))
+
+
+def first_nodes(trace: Trace, most: int) -> Trace:
+    """Return the part of a trace that its first nodes make up."""
+    if len(trace.nodes) <= most:
+        return trace
+    failure = trace.failure
+    return replace(
+        trace,
+        nodes=trace.nodes[:most],
+        outputs=tuple(one for one in trace.outputs if one.node < most),
+        reads=tuple(
+            one if one.node < most else replace(one, node=-1, output=0)
+            for one in trace.reads
+            if one.after <= most
+        ),
+        plans=tuple(
+            replace(plan, batches=_known_only(plan.batches, most)) for plan in trace.plans
+        ),
+        backwards=tuple(
+            replace(backward, steps=_known_only(backward.steps, most))
+            for backward in trace.backwards
+        ),
+        failure=None if failure is None else replace(failure, after=min(failure.after, most)),
+    )
+
+
+_Rows = TypeVar("_Rows", Batch, BackwardStep)
+
+
+def _known_only(all_rows: tuple[_Rows, ...], most: int) -> tuple[_Rows, ...]:
+    """Leave out what is about nodes that are left out."""
+    found: list[_Rows] = []
+    for rows in all_rows:
+        nodes = tuple(node for node in rows.nodes if node < most)
+        if nodes:
+            found.append(replace(rows, nodes=nodes))
+    return tuple(found)
+
+
+def _number(value: float) -> float | str:
+    """Write a number as JSON has it; others are texts."""
+    if math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
