@@ -46,8 +46,10 @@ def add_to(commands: Commands) -> None:
     add("--open", action="store_true", help="open the page in a browser")
     add("--no-values", action="store_true", help="keep no statistics of values and gradients")
     add("--rate", type=_positive, default=2.0, metavar="N", help="at most N graphs a second (2)")
-    add("--share", type=_positive, default=0.1, metavar="PART",
-        help="the part of the script's time that may go into graphs (0.1)")  # fmt: skip
+    add("--share", type=_positive, default=0.05, metavar="PART",
+        help="the part of the script's time that may go into graphs (0.05)")  # fmt: skip
+    add("--every", action="store_true",
+        help="record every step of lazy programs too: slower, but the last and a failing step are whole")  # fmt: skip
     add("--save", type=Path, metavar="PAGE.html", help="write the page to a file at the end")
     add("--exit", action="store_true", help="end when the script ends")
     parser.set_defaults(run=run)
@@ -58,7 +60,13 @@ def run(given: argparse.Namespace) -> int:
     store = Store(Path(given.script).name)
     with _server(store, given.host, given.port) as server:
         _announce(given, server)
-        live = Live(store, values=not given.no_values, rate=given.rate, share=given.share)
+        live = Live(
+            store,
+            values=not given.no_values,
+            rate=given.rate,
+            share=given.share,
+            every=given.every,
+        )
         outcome = run_script(given.script, given.arguments, live)
         store.end(_said(outcome))
         if given.save is not None:

@@ -7,16 +7,19 @@ nothing otherwise.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Protocol, Self
 
-import weft
 from weft import _core
 from weft._core import Tensor
 from weft.batching import mapping
+
+
+_own_folder = __file__.removesuffix(f"tracing{os.sep}boundaries.py")
 
 
 class Listener(Protocol):
@@ -74,7 +77,9 @@ class Boundaries:
             setattr(_core, name, original)
         self._originals.clear()
 
-    def _is_outermost(self) -> bool:
+    @property
+    def is_outermost(self) -> bool:
+        """Whether the thread is inside of no backward and no `weft.map`."""
         return (
             self._depth == 0
             and mapping._running.hub is None
@@ -92,37 +97,44 @@ class Boundaries:
 
     def _backward_of_one(self, root: Tensor) -> None:
         self._differentiate("backward_of_one", root)
-        if self._is_outermost():
+        if self.is_outermost:
             self._listener.ended_backward((root,))
 
     def _run_backward(self, roots: Sequence[Tensor], *args: Any) -> Any:
         results = self._differentiate("run_backward", roots, *args)
         create_graph = args[3]
-        if not create_graph and self._is_outermost():
+        if not create_graph and self.is_outermost:
             self._listener.ended_backward(tuple(roots))
         return results
 
     def _set_lazy(self, enabled: bool) -> bool:
         before = self._originals["set_lazy"](enabled)
-        if enabled and not before and self._is_outermost():
+        if enabled and not before and self.is_outermost:
             self._listener.began_lazy()
         return before
 
     def _keep_stacks(self) -> None:
-        if self._is_outermost():
+        if self.is_outermost:
             self._listener.began_lazy()
         self._originals["keep_stacks"]()
 
     def _run_tensors(self, tensors: Sequence[Tensor]) -> None:
         self._originals["run_tensors"](tensors)
-        if self._is_outermost():
+        if self.is_outermost:
             self._listener.ended_map(tensors)
+
+
+_lines: dict[tuple[CodeType, int], str] = {}
 
 
 def caller_line() -> str:
     """Return the user's line that is running now: "train.py:12"."""
-    own = weft.__file__.removesuffix("__init__.py")
+    own = _own_folder
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+    place = (frame.f_code, frame.f_lasti)
+    if place not in _lines:
+        file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+        _lines[place] = f"{file}:{frame.f_lineno}"
+    return _lines[place]

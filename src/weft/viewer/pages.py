@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from weft.tracing import Trace
 from weft.tracing.fold import fold
@@ -21,22 +21,48 @@ from weft.viewer.series import Series
 PAGE = Path(__file__).with_name("page.html")
 _PLACE = '<script type="application/json" id="weft-page">null</script>'
 _NONCE = "__NONCE__"
+_TINY = 8  # values, which are always shown
 
 
 class NoPageError(RuntimeError):
     """The viewer's page has not been built."""
 
 
-def graph_json(trace: Trace, title: str) -> str:
-    """Write one graph of a page as JSON."""
+def graph_json(trace: Trace, title: str, most_values: int | None = None) -> str:
+    """Write one graph of a page as JSON.
+
+    Args:
+        trace: The trace.
+        title: The title of its tab.
+        most_values: If all tensors together keep more values than this, only the smallest keep
+            theirs; ranges and histograms stay.
+    """
     folded = fold(trace)
+    data = to_data(trace)
+    if most_values is not None:
+        _drop_values(data, most_values)
     graph = {
         "title": title,
-        "trace": to_data(trace),
+        "trace": data,
         "groups": [asdict(group) for group in folded.groups],
         "group_of": folded.group_of,
     }
     return json.dumps(graph, separators=(",", ":"), allow_nan=False)
+
+
+def _drop_values(trace: dict[str, Any], most: int) -> None:
+    """Take the values of all but the smallest tensors out of a trace that has too many."""
+    found: list[dict[str, Any]] = []
+    for node in trace.get("nodes", ()):
+        for result in node.get("results", ()):
+            found += [result[key] for key in ("value", "gradient") if result.get(key)]
+    for backward in trace.get("backwards", ()):
+        for step in backward.get("steps", ()):
+            found += [one for key in ("incoming", "outgoing") for one in step.get(key, ()) if one]
+    if sum(len(one.get("values") or ()) for one in found) > most:
+        for one in found:
+            if one["count"] > _TINY:
+                one.pop("values", None)
 
 
 def series_json(series: Iterable[Series]) -> str:
