@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import socket
@@ -188,13 +189,11 @@ def test_large_messages_of_a_page_end_its_socket(server: server_module.ViewerSer
 
 
 def test_too_many_pages_are_refused(server: server_module.ViewerServer) -> None:
-    pages_open = [connect(server) for _ in range(16)]
-    for page in pages_open:
-        page.recv(60)
-    with pytest.raises(exceptions.InvalidStatus):
-        connect(server)
-    for page in pages_open:
-        page.close()
+    with contextlib.ExitStack() as stack:
+        for _ in range(16):
+            stack.enter_context(connect(server)).recv(60)
+        with pytest.raises(exceptions.InvalidStatus), connect(server):
+            pass
 
 
 def test_dead_reader_holds_nobody_up(server: server_module.ViewerServer, store: Store) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self, cast
 
 from weft import _core, pytree
 from weft._core import Tensor
+from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import (
     Backward,
     BackwardStep,
@@ -275,6 +276,7 @@ class _Assembly:
             Frame(self._places.number(position), caller) for position, caller in recorder.frames()
         ]
         self._raw = recorder.nodes(first)
+        self._leaf_numbers: dict[int, int] | None = None  # by node of the graph of gradients
         modules = recorder.modules()
         self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
         plans = recorder.plans()
@@ -306,11 +308,26 @@ class _Assembly:
         roots = {id(module): module for module, caller, _ in modules if caller < 0}
         for module in cast("Iterable[_Module]", roots.values()):
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-                found.setdefault(self._recorder.node_of(tensor), name)
+                found.setdefault(self._leaf_of(tensor), name)
         for name, tensor in names:
-            found.setdefault(self._recorder.node_of(tensor), name)
+            found.setdefault(self._leaf_of(tensor), name)
         found.pop(-1, None)
         return found
+
+    def _leaf_of(self, tensor: Tensor) -> int:
+        """Find the node of a tensor, also after another recording has numbered its value."""
+        number = self._recorder.node_of(tensor)
+        if number >= 0 or not (tensor.is_leaf and tensor.requires_grad):
+            return number
+        if self._leaf_numbers is None:
+            self._leaf_numbers = {
+                result[4]: index
+                for index, data in enumerate(self._raw)
+                if data[1] == "leaf"
+                for result in data[4]
+                if result[4]
+            }
+        return self._leaf_numbers.get(get_gradient_edge(tensor).node._sequence_nr(), -1)
 
     def _gradients(self, backwards: list[tuple[Any, ...]]) -> dict[tuple[int, int, int], int]:
         """Find the statistics of each gradient: by node of the graph, output and row."""

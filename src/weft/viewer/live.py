@@ -26,7 +26,8 @@ from weft.viewer.series import Series
 from weft.viewer.store import Store
 
 _MOST_LOSSES = 4
-_SHORTEST = 0.0005  # seconds; of steps that are shorter, some are only counted
+_SHORTEST = 0.0005  # seconds; of steps that are shorter, some are only counted,
+_FIRST_STEPS = 100  # but not the first
 _PATIENCE = 5.0  # seconds for which every step of a lazy program is recorded
 _MOST_VALUES = 100_000  # of all tensors of a graph together
 _FAR_TOO_MANY = 4  # times as many nodes as are shown: not even a part is
@@ -94,7 +95,7 @@ class Live:
         self._boundaries.__exit__(None, None, None)
         self._overflow.end()
         failure = None if isinstance(error, SystemExit) else error
-        run = self._run or Recording(values=False).__enter__()
+        run = Recording(values=False).__enter__() if self._run is None else self._run
         run.__exit__(type(failure) if failure else None, failure, trace)
         self._safely(self._finish, run, failure)
 
@@ -104,10 +105,9 @@ class Live:
         """End a step: note its loss, and show its graph if it was looked at."""
         now = time.perf_counter()
         self._steps += 1
-        if now - self._began < _SHORTEST and not self._looking:
-            self._plans = 0
-            if self._run is not None:
-                self._run.clear()
+        is_short = now - self._began < _SHORTEST and self._steps > _FIRST_STEPS
+        if is_short and not self._looking:
+            self._pass_on(f"step {self._steps}")
             return
         self._safely(self._end_step, roots, now)
 
@@ -169,10 +169,7 @@ class Live:
             run.__exit__(None, None, None)
             self._is_lazy = self._plans > 0
         seconds = (now - self._began) / max(self._steps - self._first_step + 1, 1)
-        if self._last is not None:
-            self._last[0].clear()
-            self._spare.append(self._last[0])
-            self._last = None
+        self._forget_last()
         if run is not None and self._looking:
             self._show(run, title)
             end = time.perf_counter()
@@ -181,6 +178,24 @@ class Live:
             self._last = None if run is None else (run, title)
             self._budget.passed(seconds)
         self._begin(looking=self._budget.allows_look(time.perf_counter()))
+
+    def _pass_on(self, title: str) -> None:
+        """Begin the next recording and do nothing else: the quick way past a short step."""
+        run = self._run
+        if run is None or not run.is_innermost:
+            return
+        run.__exit__(None, None, None)
+        self._forget_last()
+        self._last = (run, title)
+        self._run = self._spare.pop()
+        self._run.__enter__()
+        self._plans = 0
+
+    def _forget_last(self) -> None:
+        if self._last is not None:
+            self._last[0].clear()
+            self._spare.append(self._last[0])
+            self._last = None
 
     def _show(self, run: Recording, title: str) -> None:
         most, count = self._most_nodes, len(run)

@@ -11,7 +11,7 @@ import ctypes
 import threading
 from collections.abc import Callable
 
-_SECONDS = 0.1
+_SECONDS = 0.02
 
 _Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
