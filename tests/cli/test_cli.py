@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.viewer.running import page_in, run_weft
+from tests.viewer.live.running import page_in, run_weft
 from weft.cli import main
 
 # What a script can see of how it was started.

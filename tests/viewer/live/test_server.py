@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.viewer.running import TEMPLATE, page_in
+from tests.viewer.live.running import TEMPLATE, page_in
 from weft.viewer import pages
 from weft.viewer.series import Series
 from weft.viewer.store import Store

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import weft
-from tests.viewer.running import page_in, receive, run_weft, viewing
+from tests.viewer.live.running import page_in, receive, run_weft, viewing
 from weft import Tensor, nn
 from weft.tracing import Recording
 from weft.viewer.live import Live
