@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
 from bisect import bisect_left
@@ -132,7 +133,16 @@ class Recording:
 
     def trace(self) -> Trace:
         """Return what was recorded so far."""
-        return _Assembly(self._recorder, self._names, self._outputs, self.failure, self.title).trace
+        # So many new objects would make the garbage collector look through them again and again.
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return _Assembly(
+                self._recorder, self._names, self._outputs, self.failure, self.title
+            ).trace
+        finally:
+            if was_on:
+                gc.enable()
 
     def last(self) -> Trace:
         """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
@@ -315,7 +325,7 @@ class _Assembly:
             kind = "parameter" if requires_grad else "input" if name else "constant"
             op = kind
         return Node(
-            op=op,
+            op=op.removesuffix("Backward"),  # of a user's function
             kind=kind,
             inputs=tuple(
                 Input(node, output) if node >= 0 else Input(number=number)
