@@ -64,7 +64,6 @@ def trunc_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Draw from a normal distribution and redraw what falls outside [a, b]."""
-
     with no_grad():
         tensor.normal_(mean, std, generator=generator)
         while True:
