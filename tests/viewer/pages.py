@@ -116,8 +116,9 @@ class Shown:
                 const canvas = document.querySelector("canvas.graph");
                 const at = canvas.getBoundingClientRect();
                 const ratio = canvas.width / at.width;
-                const data = canvas.getContext("2d").getImageData((x - at.x) * ratio, (y - at.y) * ratio, 1, 1);
-                return [...data.data].slice(0, 3);
+                const [left, top] = [(x - at.x) * ratio, (y - at.y) * ratio];
+                const { data } = canvas.getContext("2d").getImageData(left, top, 1, 1);
+                return [...data].slice(0, 3);
             }""",
             [x, y],
         )

@@ -191,7 +191,7 @@ def page(title: str, *graphs: Json, **fields: Any) -> Json:
     return {"format": "weft-page", "version": 1, "title": title, "graphs": list(graphs), **fields}
 
 
-# ---- One example of a branch ----------------------------------------------------------------------
+# ---- One example of a branch ---------------------------------------------------------------------
 
 BRANCH = """\
 import weft
@@ -229,7 +229,7 @@ def branch() -> Json:
     return page("if and else", branch_graph(True))
 
 
-# ---- An LSTM, unrolled ----------------------------------------------------------------------------
+# ---- An LSTM, unrolled ---------------------------------------------------------------------------
 
 LSTM = """\
 class Tagger(nn.Module):
@@ -313,7 +313,7 @@ def lstm() -> Json:
     return page("A tagger", lstm_graph())
 
 
-# ---- A transformer --------------------------------------------------------------------------------
+# ---- A transformer -------------------------------------------------------------------------------
 
 TRANSFORMER = """\
 class Transformer(nn.Module):
@@ -447,7 +447,7 @@ def transformer(blocks: int = 4) -> Json:
     return page("A transformer", transformer_graph(blocks))
 
 
-# ---- Many nodes -----------------------------------------------------------------------------------
+# ---- Many nodes ----------------------------------------------------------------------------------
 
 
 def large(nodes: int = 10_000) -> Json:
@@ -471,7 +471,7 @@ def flat(nodes: int = 2_000) -> Json:
     return page("flat", build.graph())
 
 
-# ---- A plan ---------------------------------------------------------------------------------------
+# ---- A plan --------------------------------------------------------------------------------------
 
 PLAN = """\
 def score(tree):
@@ -542,7 +542,7 @@ def plan() -> Json:
     return page("A batched plan", build.graph())
 
 
-# ---- A failure ------------------------------------------------------------------------------------
+# ---- A failure -----------------------------------------------------------------------------------
 
 FAILURE = """\
 class Net(nn.Module):
@@ -576,7 +576,7 @@ def failure() -> Json:
     return page("A forward that failed", build.graph())
 
 
-# ---- A diff, a merge, curves ------------------------------------------------------------------------
+# ---- A diff, a merge, curves ---------------------------------------------------------------------
 
 
 def diff() -> Json:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
-from tests.viewer import samples
+from tests.viewer import pages, samples
 from tests.viewer.pages import Shown
 
 Show = Callable[..., Shown]
@@ -364,3 +365,54 @@ def test_tabs(show: Show) -> None:
     shown.press("[")
     shown.wait("s.items < 10")
     assert "x" in shown.labels()
+
+
+def test_trace_without_nodes_is_shown(show: Show) -> None:
+    build = samples.Builder("empty", "raise ValueError\n")
+    build.extra["failure"] = {"kind": "ValueError", "message": "at once", "after": 0}
+    shown = show(samples.page("empty", build.graph()))
+    assert shown.boxes() == []
+    assert "ValueError: at once" in shown.page.get_by_role("alert").inner_text()
+
+
+def test_deep_recursion_opens_step_by_step(show: Show) -> None:
+    build = samples.Builder("deep", "def f(x):\n    return f(x * 2.0)\n")
+    x = build.input("x", [])
+    for _ in range(400):
+        build.open("function", "f()", build.frame("return f"))
+        x = build.add("mul", [x, 2.0], [], "return f")
+    for _ in range(400):
+        build.close()
+    shown = show(samples.page("deep", build.graph()))
+    assert len(shown.boxes()) <= 60
+    shown.press("e")
+    shown.wait("s.layouts > 1")
+    assert len(shown.boxes()) == 801
+
+
+def test_edges_that_lead_back_are_drawn(show: Show) -> None:
+    # A group that reads what reads it: folded, its edges make a circle.
+    build = samples.Builder("circle", "a\nb\nc\n")
+    build.open("function", "outer()")
+    first = build.add("mul", [], [], "a")
+    build.close()
+    second = build.add("add", [first], [], "b")
+    build.add("sub", [second], [], "c")
+    graph = build.graph()
+    graph["group_of"] = [0, -1, 0]
+    shown = show(samples.page("circle", graph))
+    shown.press("c")
+    shown.wait("s.layouts > 1")
+    ends = {(edge["source"], edge["target"]) for edge in shown.state()["edges"]}
+    group = shown.box("outer()")["box"]
+    assert ends == {(group, 1), (1, group)}
+    assert len(shown.state()["routes"]) == 2
+
+
+def test_page_works_where_workers_do_not(shown: Shown, tmp_path: Path) -> None:
+    shown.page.add_init_script("delete window.Worker; delete window.SharedWorker;")
+    path = tmp_path / "page.html"
+    path.write_text(pages.html(samples.lstm()), encoding="utf-8")
+    shown.open(path)
+    shown.toggle("for t in range(len(words)):")
+    assert len([box for box in shown.boxes() if box["kind"] == "iteration"]) == 37

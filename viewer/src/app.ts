@@ -221,7 +221,7 @@ export class App {
     this.showTab();
   }
 
-  private showTab(): void {
+  private showTab(stay = false): void {
     this.makeTabs();
     this.replay.pause();
     const { tab, page } = this;
@@ -249,8 +249,14 @@ export class App {
       if (merged) this.colour = "side";
       else if (this.colour === "side") this.colour = "op";
       this.colourChoice.value = this.colour;
-      void this.showGraph();
+      void this.showGraph(stay && this.sameGroups(graph) ? this.view.open : null);
     }
+  }
+
+  /** Whether a graph folds as the one that is shown: then what is open can stay open. */
+  private sameGroups(graph: PageGraph): boolean {
+    const now = this.view.graph?.page.groups;
+    return now !== undefined && now.length === graph.groups.length && now.every((group, at) => group.label === graph.groups[at]!.label && group.parent === graph.groups[at]!.parent);
   }
 
   private hasView(graph: PageGraph, view: ViewName): boolean {
@@ -280,7 +286,7 @@ export class App {
     this.showDock(graph);
     this.showBanner(graph);
     this.panel.show(graph, NOTHING);
-    await this.view.show(graph, open);
+    await this.view.show(graph, open, open !== null);
     this.search.reset();
     this.showLegend();
     const { failure } = page.trace;
@@ -438,7 +444,7 @@ export class App {
       if (this.showAgain === 0)
         this.showAgain = window.setTimeout(() => {
           this.showAgain = 0;
-          this.showTab();
+          this.showTab(true);
         }, 250);
     }
     this.makeTabs();

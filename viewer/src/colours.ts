@@ -51,6 +51,11 @@ function byKind(graph: Graph, theme: Theme): Colouring {
   };
 }
 
+/** The colour of all items of a group, if they have the same. */
+function oneColour(graph: Graph, ofItem: string[], mixed: string): string[] {
+  return graph.gather(ofItem, "", (one, other) => (one === "" || one === other ? other : mixed)).map((one) => one || mixed);
+}
+
 /** Modules by their kind ("Linear"), which repeats where paths do not. */
 function byModule(graph: Graph, theme: Theme): Colouring {
   const { trace } = graph;
@@ -60,11 +65,7 @@ function byModule(graph: Graph, theme: Theme): Colouring {
   const kinds = [...counts.keys()].filter((one) => one !== "").sort((a, b) => counts.get(b)! - counts.get(a)!);
   const colours = new Map(kinds.map((kind, at) => [kind, theme.marks[Math.min(at, theme.marks.length - 1)]!]));
   const colour = (kind: string): string => colours.get(kind) ?? theme.faint;
-  const ofGroup = graph.groups.map((_, group) => {
-    const inside = graph.itemsIn(graph.groupBox(group));
-    const all = new Set(inside.slice(0, 200).map(kindOf));
-    return all.size === 1 ? colour([...all][0]!) : theme.faint;
-  });
+  const ofGroup = oneColour(graph, graph.items.map((_, at) => colour(kindOf(at))), theme.faint);
   return {
     mode: "module",
     mark: (box) => (graph.isGroup(box) ? ofGroup[graph.groupAt(box)]! : colour(kindOf(box))),
@@ -106,11 +107,7 @@ function byAmount(graph: Graph, theme: Theme, mode: "time" | "bytes"): Colouring
 function byNumbers(graph: Graph, theme: Theme): Colouring {
   const colours = [theme.faint, theme.good, theme.warn, theme.bad];
   const ofItem = graph.items.map((item) => graph.numbersOf(item));
-  const ofGroup = graph.groups.map((_, group) => {
-    let worst = 0;
-    for (const item of graph.itemsIn(graph.groupBox(group))) worst = Math.max(worst, ofItem[item]!);
-    return worst;
-  });
+  const ofGroup = graph.gather(ofItem, 0, Math.max);
   const state = (box: number): number => (graph.isGroup(box) ? ofGroup[graph.groupAt(box)]! : ofItem[box]!);
   return {
     mode: "nan",
@@ -131,10 +128,7 @@ function bySide(graph: Graph, theme: Theme): Colouring {
   const colour = (key: number[]): string =>
     key.length === 0 || key.length === names.length ? theme.faint : theme.marks[key.length === 1 ? [0, 5, 2, 3, 6, 1][names.indexOf(key[0]!) % 6]! : 4]!;
   const ofItem = graph.items.map((item) => colour(sides[item.node] ?? []));
-  const ofGroup = graph.groups.map((_, group) => {
-    const all = new Set(graph.itemsIn(graph.groupBox(group)).map((item) => ofItem[item]!));
-    return all.size === 1 ? [...all][0]! : theme.faint;
-  });
+  const ofGroup = oneColour(graph, ofItem, theme.faint);
   return {
     mode: "side",
     mark: (box) => (graph.isGroup(box) ? ofGroup[graph.groupAt(box)]! : ofItem[box]!),
@@ -155,10 +149,9 @@ function byChange(graph: Graph, theme: Theme, states: NodeState[], left: boolean
   const rank: Record<NodeState, number> = { same: 0, changed: 1, only: 2 };
   const colours = [theme.faint, theme.warn, only];
   const ofItem = graph.items.map((item) => rank[states[item.node] ?? "same"]);
-  const ofGroup = graph.groups.map((_, group) => {
-    const inside = graph.itemsIn(graph.groupBox(group)).map((item) => ofItem[item]!);
-    return inside.every((one) => one === 2) ? 2 : inside.some((one) => one > 0) ? 1 : 0;
-  });
+  const least = graph.gather(ofItem, 2, Math.min);
+  const most = graph.gather(ofItem, 0, Math.max);
+  const ofGroup = graph.groups.map((_, group) => (least[group] === 2 ? 2 : most[group]! > 0 ? 1 : 0));
   const state = (box: number): number => (graph.isGroup(box) ? ofGroup[graph.groupAt(box)]! : ofItem[box]!);
   const soft = [null, theme.decisionSoft, left ? theme.badSoft : theme.dark ? "#1c3327" : "#e6f5ec"];
   return {

@@ -65,7 +65,7 @@ export class Graph {
   readonly children: number[][];
   readonly sums: Sums[];
   /** The first item of each group, which orders boxes. */
-  private readonly first: Int32Array;
+  private first: Int32Array;
   private readonly groupOf: Int32Array;
 
   constructor(
@@ -79,16 +79,10 @@ export class Graph {
     if (view === "backward" && this.trace.backwards.length > 0) this.makeSteps();
     else this.makeNodes();
     this.groupOf = Int32Array.from(this.items, (item) => item.group);
-    const first = new Int32Array(this.groups.length).fill(-1);
-    this.first = first;
-    this.items.forEach((item, at) => {
-      for (let group = item.group; group >= 0; group = this.groups[group]!.parent) {
-        if (first[group]! >= 0) break;
-        first[group] = at;
-      }
-    });
+    this.first = this.makeFirst();
     this.children = this.makeTree();
     this.splitLong();
+    this.first = this.makeFirst();
     this.sums = this.makeSums();
   }
 
@@ -263,6 +257,23 @@ export class Graph {
     return common.at(-1) ?? -1;
   }
 
+  private makeFirst(): Int32Array {
+    const first = new Int32Array(this.groups.length).fill(-1);
+    this.items.forEach((_, at) => {
+      for (let group = this.groupOf[at]!; group >= 0 && first[group]! < 0; group = this.groups[group]!.parent) first[group] = at;
+    });
+    return first;
+  }
+
+  /** For each group a value made of those of all items inside of it. */
+  gather<T>(ofItem: T[], none: T, join: (one: T, other: T) => T): T[] {
+    const found = this.groups.map(() => none);
+    ofItem.forEach((value, at) => {
+      for (let group = this.groupOf[at]!; group >= 0; group = this.groups[group]!.parent) found[group] = join(found[group]!, value);
+    });
+    return found;
+  }
+
   private makeTree(): number[][] {
     const children: number[][] = [...this.groups, null].map(() => []);
     const outermost = this.groups.length;
@@ -346,8 +357,9 @@ export class Graph {
     return worst;
   }
 
+  /** The first item of a group. */
   firstOf(group: number): number {
-    return group < this.first.length ? this.first[group]! : Math.min(...this.itemsIn(this.groupBox(group)));
+    return this.first[group]!;
   }
 }
 

@@ -50,6 +50,7 @@ export function inspect(app: App): void {
       boxes: (side?: number) => boxes(view(side)),
       state: (side?: number) => state(view(side)),
       frames: () => [...app.view.frames],
+      firstDrawn: () => app.view.firstDrawn,
     }),
   });
 }

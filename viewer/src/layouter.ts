@@ -1,6 +1,6 @@
 /** The page's side of the layout worker: the newest task is worked on, an older one is given up. */
 
-import type { LayoutAnswer, LayoutTask, LevelPlaces, LevelTask } from "./layout";
+import { type LayoutAnswer, type LayoutTask, layoutTree, type LevelPlaces, type LevelTask } from "./layout";
 import LayoutWorker from "./layout.worker?worker&inline";
 
 export class Layouter {
@@ -8,17 +8,26 @@ export class Layouter {
   private busy = false;
   private id = 0;
   private done: ((answer: LayoutAnswer) => void) | null = null;
+  /** Whether workers work here: a page inside of another may have none. */
+  private worked: boolean | null = null;
   milliseconds = 0;
 
   /** Give the places of all boxes, or null if a newer task came in between. */
   async layout(root: LevelTask): Promise<LevelPlaces | null> {
+    if (this.worked === false) return layoutTree(root);
     if (this.busy) {
       // The worker cannot be asked to stop, so it is replaced.
       this.worker?.terminate();
       this.worker = null;
       this.done?.({ id: -1, root: null, milliseconds: 0, error: "" });
     }
-    const worker = (this.worker ??= this.start());
+    try {
+      this.worker ??= this.start();
+    } catch {
+      this.worked = false;
+      return layoutTree(root);
+    }
+    const { worker } = this;
     const task: LayoutTask = { id: ++this.id, root };
     this.busy = true;
     const answer = await new Promise<LayoutAnswer>((resolve) => {
@@ -28,6 +37,11 @@ export class Layouter {
     if (answer.id !== this.id) return null;
     this.busy = false;
     this.milliseconds = answer.milliseconds;
+    if (answer.error !== "" && this.worked !== true) {
+      this.worked = false;
+      return layoutTree(root);
+    }
+    this.worked = true;
     if (answer.error !== "") throw new Error(`the layout failed: ${answer.error}`);
     return answer.root;
   }
@@ -35,7 +49,10 @@ export class Layouter {
   private start(): Worker {
     const worker = new LayoutWorker();
     worker.onmessage = (event: MessageEvent<LayoutAnswer>) => this.done?.(event.data);
-    worker.onerror = (event) => this.done?.({ id: this.id, root: null, milliseconds: 0, error: event.message });
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.done?.({ id: this.id, root: null, milliseconds: 0, error: event.message || "the worker did not start" });
+    };
     return worker;
   }
 

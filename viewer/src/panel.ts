@@ -275,14 +275,17 @@ export class Panel {
       bytes += item.bytes;
       saved += steps ? 0 : trace.nodes[item.node]!.saved;
     }
+    let parameters = 0;
+    for (const node of trace.nodes)
+      if (node.kind === "parameter") parameters += 1;
     for (const node of trace.nodes)
       if (node.kind === "parameter") numbers += (node.results[0]?.shape ?? []).reduce((a, b) => a * b, 1);
     const bad = graph.items.filter((item) => graph.numbersOf(item) > 1);
     return [
       this.title(graph.page.title, graph.view === "backward" ? "backward" : "graph"),
       facts([
-        [steps ? "steps" : "nodes", graph.items.length.toLocaleString("en")],
-        ["parameters", numbers > 0 ? `${numbers.toLocaleString("en")} numbers` : null],
+        [steps ? "steps" : "nodes", (steps ? graph.items.length : trace.nodes.length).toLocaleString("en")],
+        ["parameters", parameters > 0 ? `${parameters.toLocaleString("en")}, with ${numbers.toLocaleString("en")} numbers` : null],
         ["time", seconds > 0 ? `${secondsText(seconds)} in ops` : null],
         ["run", trace.seconds > 0 ? secondsText(trace.seconds) : null],
         ["memory", bytes > 0 ? bytesText(bytes) : null],

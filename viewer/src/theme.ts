@@ -78,7 +78,7 @@ const DARK: Theme = {
   group: "#a0b4e1",
   chip: "#272d37",
   marks: ["#7d9bf2", "#b995ea", "#57c4b4", "#e88bac", "#929cab", "#e0b155", "#74c98a", "#e08a6c", "#8fb8ee", "#c4a678", "#9aa3ff", "#82c0aa"],
-  heat: ["#262c36", "#4d4230", "#84602c", "#bd7a2f", "#e3693f", "#ff6f6f"],
+  heat: ["#262c36", "#3f3a33", "#6b5431", "#99702f", "#c96f3a", "#e0605a"],
   keyword: "#c79bf0",
   literal: "#7fd1ac",
 };

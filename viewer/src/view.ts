@@ -6,7 +6,7 @@ import { type ChangeStates, type Colouring, type ColourMode, makeColouring } fro
 import { h } from "./dom";
 import { Drawing, type DrawState } from "./draw";
 import type { Graph } from "./graph";
-import { HEADER } from "./layout";
+import { HEADER, type LevelPlaces } from "./layout";
 import { Layouter } from "./layouter";
 import { Contents, type Part } from "./measure";
 import { type Box, Scene, taskOf } from "./scene";
@@ -47,6 +47,8 @@ export class GraphView {
   /** Milliseconds that drawing each of the last frames took. */
   readonly frames: number[] = [];
   layouts = 0;
+  /** When the first graph was drawn, in milliseconds since the page was asked for. */
+  firstDrawn = 0;
   private mode: ColourMode = "op";
   private change: ChangeStates | null = null;
   private contents: Contents | null = null;
@@ -102,7 +104,7 @@ export class GraphView {
 
   // ---- What is shown ----
 
-  async show(graph: Graph, open: Set<number> | null = null): Promise<void> {
+  async show(graph: Graph, open: Set<number> | null = null, stay = false): Promise<void> {
     this.graph = graph;
     this.scene = null;
     this.contents = new Contents(graph);
@@ -114,8 +116,7 @@ export class GraphView {
     this.newestItem = this.failedItem = -1;
     this.state.replay = null;
     this.colour(this.mode, this.change);
-    await this.relayout();
-    this.home();
+    if ((await this.relayout()) && !stay) this.home();
   }
 
   colour(mode: ColourMode, change: ChangeStates | null = null): void {
@@ -136,7 +137,12 @@ export class GraphView {
     if (graph === null || contents === null) return false;
     const before = anchor >= 0 ? this.scene?.byBox.get(anchor) : undefined;
     const visible = makeVisible(graph, this.open);
-    const places = await this.layouter.layout(taskOf(graph, visible.root, contents));
+    let places: LevelPlaces | null = null;
+    try {
+      places = await this.layouter.layout(taskOf(graph, visible.root, contents));
+    } catch (error) {
+      this.events.said((error as Error).message);
+    }
     if (places === null || graph !== this.graph) return false;
     this.scene = new Scene(graph, visible, places);
     this.layouts += 1;
@@ -261,7 +267,9 @@ export class GraphView {
       }
     this.open = open;
     await this.relayout();
-    this.fit();
+    // A graph that is a thread from afar is better read from its beginning.
+    if (this.wholeScale() < 0.1) this.home();
+    else this.fit();
     if (!whole) this.events.said(`Opened as much as ${MOST_BOXES.toLocaleString("en")} boxes allow.`);
   }
 
@@ -379,11 +387,17 @@ export class GraphView {
     select(this.canvas).call((selection) => this.zooming.transform(selection, transform));
   }
 
+  /** The scale at which the whole graph is to be seen. */
+  private wholeScale(): number {
+    const { width, height } = this.size;
+    return Math.min((width - 48) / Math.max(1, this.scene?.width ?? 1), (height - 48) / Math.max(1, this.scene?.height ?? 1));
+  }
+
   /** The whole graph. */
   fit(): void {
     if (this.scene === null) return;
     const { width, height } = this.size;
-    const k = Math.min(1.2, (width - 48) / Math.max(1, this.scene.width), (height - 48) / Math.max(1, this.scene.height));
+    const k = Math.min(1.2, this.wholeScale());
     this.setTransform(new ZoomTransform(k, (width - this.scene.width * k) / 2, (height - this.scene.height * k) / 2));
   }
 
@@ -392,7 +406,7 @@ export class GraphView {
     const { scene } = this;
     if (scene === null) return;
     const { width, height } = this.size;
-    const whole = Math.min((width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
+    const whole = this.wholeScale();
     if (whole >= 0.62) {
       const k = Math.min(1, whole);
       this.setTransform(new ZoomTransform(k, (width - scene.width * k) / 2, Math.max(28, Math.min(64, (height - scene.height * k) / 2))));
@@ -534,7 +548,9 @@ export class GraphView {
     }
     new Drawing(this.context, scene, contents, colouring, this.theme, this.transform, this.state).draw(width, height, ratio);
     this.drawMinimap();
-    this.frames.push(performance.now() - begin);
+    const end = performance.now();
+    this.frames.push(end - begin);
+    if (this.firstDrawn === 0) this.firstDrawn = end;
     if (this.frames.length > 1000) this.frames.splice(0, 500);
   }
 
