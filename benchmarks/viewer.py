@@ -97,6 +97,7 @@ def measure(context: Any, folder: Path, runs: int) -> None:
         shown = pages.Shown(context.new_page()).open(path)
         shown.press("e")
         shown.wait("s.layouts > 1")
+        shown.press("f")
         report_frames(shown, f"pan {title}, all in sight")
         shown.press("h")
         report_frames(shown, f"pan {title}, to read")

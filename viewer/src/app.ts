@@ -109,7 +109,7 @@ export class App {
       "div",
       { class: "workspace" },
       this.outline.element,
-      h("div", { class: "centre" }, this.banners, h("div", { class: "stage" }, this.view.element, this.legend), this.dock),
+      h("div", { class: "centre" }, this.banners, h("div", { class: "stage" }, this.view.element), this.legend, this.dock),
       this.panel.element,
     );
     replace(

@@ -81,25 +81,28 @@ function byAmount(graph: Graph, theme: Theme, mode: "time" | "bytes"): Colouring
   const field = mode === "time" ? "seconds" : "bytes";
   const amount = (box: number): number =>
     graph.isGroup(box) ? graph.sums[graph.groupAt(box)]![field] : graph.items[box]![field];
-  // Boxes that are nested share their amounts, so each kind of box has its own scale.
-  const largest = (values: number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
-  const most = largest(graph.items.map((item) => item[field]));
-  const mostOfGroup = Math.max(most, largest(graph.sums.map((sum) => sum[field])));
+  const total = graph.items.reduce((sum, item) => sum + item[field], 0);
+  const counted = graph.items.filter((item) => item[field] > 0).length;
+  // Steps from an op's average share to half of everything; ops and groups have one scale.
+  const average = 1 / Math.max(4, counted);
+  const steps = theme.heat.length - 2;
+  const limits = Array.from({ length: steps }, (_, at) => average * (0.5 / average) ** (at / (steps - 1)));
   const shade = (box: number): string => {
-    const value = amount(box);
-    const scale = graph.isGroup(box) ? mostOfGroup : most;
-    if (value <= 0 || scale <= 0) return theme.heat[0]!;
-    return theme.heat[Math.min(theme.heat.length - 1, Math.floor(Math.sqrt(value / scale) * theme.heat.length))]!;
+    const share = total > 0 ? amount(box) / total : 0;
+    if (share <= 0) return theme.heat[0]!;
+    let level = 1;
+    while (level <= steps && share >= limits[level - 1]!) level += 1;
+    return theme.heat[level]!;
   };
   const text = mode === "time" ? secondsText : bytesText;
-  const steps = theme.heat.length;
+  const shown = (share: number): string => text(mode === "bytes" ? Math.round(share * total) : share * total);
   return {
     mode,
     mark: shade,
     fill: shade,
     legend:
-      most > 0
-        ? theme.heat.map((colour, at) => ({ colour, text: at === 0 ? "0" : `≥ ${text(most * (at / steps) ** 2)}` }))
+      total > 0
+        ? theme.heat.map((colour, at) => ({ colour, text: at === 0 ? "none" : at === 1 ? "less" : `≥ ${shown(limits[at - 2]!)}` }))
         : [{ colour: theme.heat[0]!, text: mode === "time" ? "no times were taken" : "nothing was allocated" }],
   };
 }

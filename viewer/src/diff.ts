@@ -133,7 +133,7 @@ export class DiffTab {
       const view = this.views[side];
       const items = this.itemsOf(side, change);
       await view.revealMany(items);
-      view.highlight(items.length === 0 ? null : items);
+      view.highlight(items.length === 0 ? null : items, false);
       this.following = true;
       if (items.length > 0) await view.reveal(items[0]!);
       else view.select(NOTHING);

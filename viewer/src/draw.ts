@@ -16,8 +16,9 @@ export interface DrawState {
   selected: number;
   selectedChip: number;
   hovered: number;
-  /** Boxes that stand out (a batch of a plan, a change): the others fade. */
+  /** Boxes that stand out (a batch of a plan, a change); the others may fade. */
   highlighted: ReadonlySet<number> | null;
+  fading: boolean;
   matches: ReadonlySet<number>;
   /** Replay: items before this one are there; null when not replaying. */
   replay: number | null;
@@ -70,7 +71,7 @@ export class Drawing {
       const born = graph.isGroup(box) ? graph.firstOf(graph.groupAt(box)) : box;
       if (born >= replay) return GHOST;
     }
-    if (highlighted !== null && !highlighted.has(box)) return FADED;
+    if (highlighted !== null && this.state.fading && !highlighted.has(box)) return FADED;
     return 1;
   }
 
@@ -94,10 +95,10 @@ export class Drawing {
     context.globalAlpha = 1;
   }
 
-  private trace(path: CanvasRenderingContext2D | Path2D, points: number[]): void {
-    path.moveTo(points[0]!, points[1]!);
+  private trace(path: CanvasRenderingContext2D, points: number[], from: number): void {
+    path.moveTo(points[from]!, points[from + 1]!);
     const fine = this.transform.k > 0.12;
-    for (let at = 2; at < points.length; at += 2) {
+    for (let at = from + 2; at < points.length; at += 2) {
       const [x0, y0, x1, y1] = [points[at - 2]!, points[at - 1]!, points[at]!, points[at + 1]!];
       if (!fine || Math.abs(x0 - x1) < 0.5) path.lineTo(x1, y1);
       else {
@@ -117,8 +118,8 @@ export class Drawing {
       else if (segment.edge.control) groups.control.push(segment);
       else groups.data.push(segment);
     }
-    const quiet = state.highlighted !== null ? 0.35 : near.size > 0 ? 0.6 : 1;
-    const stroke = (list: Segment[], colour: string, width: number, alpha: number, dash: number[]): void => {
+    const quiet = state.highlighted !== null && state.fading ? 0.35 : near.size > 0 ? 0.6 : 1;
+    const stroke = (list: Segment[], colour: string, width: number, alpha: number, dash: number[], whole = false): void => {
       if (list.length === 0) return;
       context.globalAlpha = alpha;
       context.strokeStyle = colour;
@@ -126,15 +127,17 @@ export class Drawing {
       context.lineWidth = Math.max(width, 0.7 / transform.k);
       context.setLineDash(dash);
       context.beginPath();
-      for (const segment of list) this.trace(context, segment.points);
+      for (const segment of list) this.trace(context, segment.points, whole ? 0 : segment.from);
       context.stroke();
       context.setLineDash([]);
       if (transform.k > 0.3) this.drawHeads(list);
     };
-    stroke(groups.ghost, theme.edge, 1.2, GHOST, []);
-    stroke(groups.data, theme.edge, 1.2, quiet, []);
+    // Near a selection some lines are drawn elsewhere, and others must not rely on them.
+    const whole = near.size > 0 || state.replay !== null;
+    stroke(groups.ghost, theme.edge, 1.2, GHOST, [], whole);
+    stroke(groups.data, theme.edge, 1.2, quiet, [], whole);
     stroke(groups.control, theme.decision, 1.4, quiet, [5, 4]);
-    stroke([...near].filter((one) => one.points.length > 0), theme.accent, 2, 1, []);
+    stroke([...near].filter((one) => one.points.length > 0), theme.accent, 2, 1, [], true);
     context.globalAlpha = 1;
   }
 
@@ -206,7 +209,9 @@ export class Drawing {
       context.strokeStyle = fill === null ? theme.border : theme.edge;
       context.lineWidth = 1;
       context.stroke();
-      if (content.form !== "pill") {
+      if (fill !== null && fill === mark) {
+        // The whole box has the colour.
+      } else if (content.form !== "pill") {
         context.beginPath();
         context.roundRect(box.x, box.y, 4.5, box.height, [radius, 0, 0, radius]);
         context.fillStyle = mark;
@@ -293,7 +298,7 @@ export class Drawing {
     if (content.badge !== "") this.drawBadge(content.badge, box.x + box.width - 10, box.y + middle);
     if (content.detail !== "") {
       context.font = FONTS.detail;
-      context.fillStyle = ink === theme.text ? theme.muted : ink;
+      context.fillStyle = fill === null || theme.heat.indexOf(fill) < 2 ? theme.muted : ink;
       context.fillText(content.detail, left, box.y + 34);
     }
     for (const part of content.parts) {

@@ -335,7 +335,7 @@ class Layers {
       const down = this.down[vertex]!;
       const dummy = down.find((one) => this.isDummy(one) && this.isDummy(vertex));
       if (dummy !== undefined) return dummy;
-      if (down.length === 1 && (this.up[down[0]!]!.length === 1 || this.isDummy(vertex) === this.isDummy(down[0]!))) return down[0]!;
+      if (down.length === 1 && this.up[down[0]!]!.every((one) => one === vertex || (this.isDummy(one) && !this.isDummy(vertex)))) return down[0]!;
       return -1;
     };
     for (const layer of this.layer)

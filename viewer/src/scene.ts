@@ -20,6 +20,8 @@ export interface Segment {
   edge: LevelEdge;
   /** x and y in turn, from the upper to the lower end. */
   points: number[];
+  /** Where its own line begins: what comes before runs along another's. */
+  from: number;
   /** An arrow's head at the lower (1) or upper (-1) end, or none (0). */
   head: number;
 }
@@ -90,6 +92,7 @@ export class Scene {
     });
     const isClosed = (place: number): boolean =>
       place >= level.top && place < level.top + level.boxes.length && level.inner[place - level.top] === null;
+    const drawn = new Set<string>();
     level.edges.forEach((edge, at) => {
       const points = places.routes[at]!.map((value, i) => value + (i % 2 === 0 ? left : top));
       // Lines of ports go on to the border of the box that they are inside of.
@@ -98,7 +101,13 @@ export class Scene {
         points.push(points.at(-2)!, top + places.height + FOOT);
       const end = edge.reversed ? edge.upper : edge.lower;
       this.segmentOf.set(edge, this.segments.length);
-      this.segments.push({ edge, points, head: points.length > 0 && isClosed(end) ? (edge.reversed ? -1 : 1) : 0 });
+      let from = 0;
+      for (let i = 0; i + 3 < points.length; i += 2) {
+        const key = `${edge.upper} ${points[i]} ${points[i + 1]} ${points[i + 2]} ${points[i + 3]}`;
+        if (from === i && drawn.has(key) && !edge.control) from = i + 2;
+        drawn.add(key);
+      }
+      this.segments.push({ edge, points, from, head: points.length > 0 && isClosed(end) ? (edge.reversed ? -1 : 1) : 0 });
     });
   }
 

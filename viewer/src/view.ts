@@ -65,6 +65,7 @@ export class GraphView {
     selectedChip: -1,
     hovered: -1,
     highlighted: null,
+    fading: true,
     matches: new Set(),
     replay: null,
     newest: -1,
@@ -171,8 +172,9 @@ export class GraphView {
     this.state.failed = this.failedItem < 0 ? -1 : shownBy[this.failedItem]!;
   }
 
-  highlight(items: number[] | null): void {
+  highlight(items: number[] | null, fading = true): void {
     this.highlightedItems = items;
+    this.state.fading = fading;
     this.resolve();
     this.request();
   }
@@ -292,7 +294,7 @@ export class GraphView {
       }
     if (changed && !(await this.relayout())) return;
     this.select({ box: item, chip });
-    if (centre) this.centreOn(item);
+    if (centre && !this.inSight(item)) this.centreOn(item);
   }
 
   async revealGroup(group: number): Promise<void> {
@@ -434,6 +436,16 @@ export class GraphView {
     const k = Math.max(this.transform.k, 0.75);
     const y = place.open ? place.y + Math.min(place.height / 2, this.size.height / 2 / k - 60) : place.y + place.height / 2;
     this.setTransform(new ZoomTransform(k, this.size.width / 2 - (place.x + place.width / 2) * k, this.size.height / 2 - y * k));
+  }
+
+  /** Whether a box is on the screen, in a size that can be read. */
+  private inSight(box: number): boolean {
+    const place = this.scene?.byBox.get(box);
+    if (place === undefined || this.transform.k < 0.5) return false;
+    const { x, y, k } = this.transform;
+    const [left, top] = [place.x * k + x, place.y * k + y];
+    const { width, height } = this.size;
+    return left >= 4 && top >= 4 && left + place.width * k <= width - 4 && top + place.height * k <= height - 4;
   }
 
   private keepInSight(box: number): void {
