@@ -36,9 +36,24 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         context.close()
 
 
+@pytest.fixture(scope="session")
+def tab(browser: Any) -> Any:
+    return browser.new_page()
+
+
 @pytest.fixture
-def shown(browser: Any) -> Iterator[pages.Shown]:
-    """A new tab. Errors in its console fail the test."""
+def shown(tab: Any) -> Iterator[pages.Shown]:
+    """The tab that tests share, one after another. Errors in its console fail the test."""
+    one = pages.Shown(tab)
+    yield one
+    one.leave()
+    tab.emulate_media(color_scheme="light")
+    assert one.errors == []
+
+
+@pytest.fixture
+def fresh(browser: Any) -> Iterator[pages.Shown]:
+    """A tab of its own, for tests that change what a tab can do."""
     one = pages.Shown(browser.new_page())
     yield one
     one.page.close()

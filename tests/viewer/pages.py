@@ -50,12 +50,20 @@ class Shown:
     def __init__(self, page: Any) -> None:
         self.page = page
         self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", self._failed)
         page.on("console", self._said)
+
+    def _failed(self, error: Any) -> None:
+        self.errors.append(str(error))
 
     def _said(self, message: Any) -> None:
         if message.type == "error":
             self.errors.append(message.text)
+
+    def leave(self) -> None:
+        """Stop listening: the tab goes to someone else."""
+        self.page.remove_listener("pageerror", self._failed)
+        self.page.remove_listener("console", self._said)
 
     def open(self, path: Path, *, ready: bool = True) -> Shown:
         self.page.goto(path.as_uri())

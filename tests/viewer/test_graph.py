@@ -409,7 +409,8 @@ def test_edges_that_lead_back_are_drawn(show: Show) -> None:
     assert len(shown.state()["routes"]) == 2
 
 
-def test_page_works_where_workers_do_not(shown: Shown, tmp_path: Path) -> None:
+def test_page_works_where_workers_do_not(fresh: Shown, tmp_path: Path) -> None:
+    shown = fresh
     shown.page.add_init_script("delete window.Worker; delete window.SharedWorker;")
     path = tmp_path / "page.html"
     path.write_text(pages.html(samples.lstm()), encoding="utf-8")

@@ -65,8 +65,8 @@ class Socket:
         self.routes[-1].send(json.dumps(message))
 
 
-def test_graphs_and_curves_arrive(shown: Shown, address: str) -> None:
-    socket = Socket(shown)
+def test_graphs_and_curves_arrive(fresh: Shown, address: str) -> None:
+    shown, socket = fresh, Socket(fresh)
     shown.page.goto(address)
     badge = shown.page.locator(".live")
     badge.get_by_text("live", exact=True).wait_for()
@@ -90,8 +90,8 @@ def test_graphs_and_curves_arrive(shown: Shown, address: str) -> None:
     badge.get_by_text("the program has ended").wait_for()
 
 
-def test_only_the_last_fifty_graphs_are_kept(shown: Shown, address: str) -> None:
-    socket = Socket(shown)
+def test_only_the_last_fifty_graphs_are_kept(fresh: Shown, address: str) -> None:
+    shown, socket = fresh, Socket(fresh)
     shown.page.goto(address)
     shown.page.locator(".live").get_by_text("live", exact=True).wait_for()
     for at in range(53):
@@ -101,8 +101,8 @@ def test_only_the_last_fifty_graphs_are_kept(shown: Shown, address: str) -> None
     assert titles[:50] == [f"step {at}" for at in range(3, 53)]
 
 
-def test_connects_again_and_survives_bad_messages(shown: Shown, address: str) -> None:
-    socket = Socket(shown)
+def test_connects_again_and_survives_bad_messages(fresh: Shown, address: str) -> None:
+    shown, socket = fresh, Socket(fresh)
     shown.page.goto(address)
     badge = shown.page.locator(".live")
     badge.get_by_text("live", exact=True).wait_for()

@@ -131,3 +131,21 @@ def test_curves(show: Show) -> None:
     label = plots.get_by_role("img").first.get_attribute("aria-label")
     assert label.startswith("loss: 200 points from ")
     assert plots.locator("canvas").count() == 2
+
+
+def test_each_plan_and_backward_can_be_chosen(show: Show) -> None:
+    page = samples.plan()
+    trace = page["graphs"][0]["trace"]
+    first = trace["plans"][0]
+    trace["plans"].append({**first, "batches": first["batches"][:2]})
+    step = {"name": "MeanBackward0", "nodes": [len(trace["nodes"]) - 1]}
+    trace["backwards"] = [{"steps": [step]}, {"steps": [step, {**step, "nodes": [0]}]}]
+    shown = show(page)
+    shown.press("3")
+    shown.wait("s.view === 'plan'")
+    shown.page.locator(".dock-title select").select_option("1")
+    shown.page.get_by_text("ran in 2 batches").wait_for()
+    shown.press("2")
+    shown.wait("s.view === 'backward' && s.items === 1")
+    shown.page.locator(".dock-title select").select_option("1")
+    shown.wait("s.items === 2")

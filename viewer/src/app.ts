@@ -72,7 +72,11 @@ export class App {
     const theme = themes.current;
     this.view = new GraphView(
       theme,
-      { selected: (selection) => this.selected(selection), changed: () => this.outline.update(), said: (text) => this.say(text) },
+      {
+        selected: (selection) => this.selected(selection),
+        changed: () => this.outline.update(),
+        said: (text) => this.say(text),
+      },
       "graph",
     );
     this.outline = new Outline(this.view);
@@ -88,8 +92,17 @@ export class App {
     this.panel.extra.append(this.smallCurves.element);
     this.help = new Help(() => this.commands());
     const button = (text: string, title: string, run: () => void): HTMLButtonElement =>
-      h("button", { class: "icon", type: "button", title, "aria-label": title.replace(/ \(.*\)$/, ""), onclick: run }, text);
-    const file = h("input", { type: "file", accept: ".json,.html,application/json", hidden: true, "aria-label": "file to open" });
+      h(
+        "button",
+        { class: "icon", type: "button", title, "aria-label": title.replace(/ \(.*\)$/, ""), onclick: run },
+        text,
+      );
+    const file = h("input", {
+      type: "file",
+      accept: ".json,.html,application/json",
+      hidden: true,
+      "aria-label": "file to open",
+    });
     file.addEventListener("change", () => {
       if (file.files?.[0]) openFile(file.files[0]);
     });
@@ -109,7 +122,14 @@ export class App {
       "div",
       { class: "workspace" },
       this.outline.element,
-      h("div", { class: "centre" }, this.banners, h("div", { class: "stage" }, this.view.element), this.legend, this.dock),
+      h(
+        "div",
+        { class: "centre" },
+        this.banners,
+        h("div", { class: "stage" }, this.view.element),
+        this.legend,
+        this.dock,
+      ),
       this.panel.element,
     );
     replace(
@@ -122,16 +142,24 @@ export class App {
         this.tabs,
         h("span", { class: "spring" }),
         this.search.element,
-        this.tools,
-        button("☰", "Outline (o)", () => this.toggleOutline()),
-        this.themeButton,
-        h("label", { class: "icon", title: "Open a file" }, "⇧", file),
-        button("?", "Keyboard (?)", () => this.help.toggle()),
+        h(
+          "div",
+          { class: "right" },
+          this.tools,
+          button("☰", "Outline (o)", () => this.toggleOutline()),
+          this.themeButton,
+          h("label", { class: "icon", title: "Open a file" }, "⇧", file),
+          button("?", "Keyboard (?)", () => this.help.toggle()),
+        ),
       ),
       this.body,
       this.message,
       this.help.element,
-      h("p", { id: "graph-help", class: "hidden" }, "Arrow keys move along the graph, Enter opens and closes groups, question mark lists all keys. The outline has the same content as text."),
+      h(
+        "p",
+        { id: "graph-help", class: "hidden" },
+        "Arrow keys move along the graph, Enter opens and closes groups, question mark lists all keys. The outline has the same content as text.",
+      ),
     );
     this.liveBadge.hidden = true;
     document.title = `${page.title} – Weft`;
@@ -180,7 +208,10 @@ export class App {
 
   private allTabs(): { tab: Tab; title: string }[] {
     const { graphs, diff, series } = this.page;
-    const tabs: { tab: Tab; title: string }[] = graphs.map((graph, at) => ({ tab: { kind: "graph", at }, title: graph.title }));
+    const tabs: { tab: Tab; title: string }[] = graphs.map((graph, at) => ({
+      tab: { kind: "graph", at },
+      title: graph.title,
+    }));
     if (diff !== null) tabs.push({ tab: { kind: "diff" }, title: "Diff" });
     if (series.length > 0 || graphs.length === 0) tabs.push({ tab: { kind: "curves" }, title: "Curves" });
     return tabs;
@@ -211,7 +242,9 @@ export class App {
         ),
       ),
     );
-    this.tabs.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.tabs
+      .querySelector('[aria-selected="true"]')
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   private nextTab(by: number): void {
@@ -231,7 +264,11 @@ export class App {
     this.colourChoice.parentElement!.hidden = tab.kind !== "graph";
     if (tab.kind === "curves") {
       replace(this.body, this.curves.element);
-      if (page.series.length === 0) replace(this.curves.element, h("p", { class: "muted" }, page.live ? "Waiting for the first graph…" : "There are no curves."));
+      if (page.series.length === 0)
+        replace(
+          this.curves.element,
+          h("p", { class: "muted" }, page.live ? "Waiting for the first graph…" : "There are no curves."),
+        );
     } else if (tab.kind === "diff") {
       this.diffTab ??= new DiffTab(page, page.diff!, this.themes.current, (text) => this.say(text));
       replace(this.body, this.diffTab.element);
@@ -256,11 +293,18 @@ export class App {
   /** Whether a graph folds as the one that is shown: then what is open can stay open. */
   private sameGroups(graph: PageGraph): boolean {
     const now = this.view.graph?.page.groups;
-    return now !== undefined && now.length === graph.groups.length && now.every((group, at) => group.label === graph.groups[at]!.label && group.parent === graph.groups[at]!.parent);
+    return (
+      now !== undefined &&
+      now.length === graph.groups.length &&
+      now.every(
+        (group, at) => group.label === graph.groups[at]!.label && group.parent === graph.groups[at]!.parent,
+      )
+    );
   }
 
   private hasView(graph: PageGraph, view: ViewName): boolean {
-    if (view === "backward") return graph.trace.backwards.length > 0 || graph.trace.nodes.some((node) => node.phase === "backward");
+    if (view === "backward")
+      return graph.trace.backwards.length > 0 || graph.trace.nodes.some((node) => node.phase === "backward");
     return view === "forward" || graph.trace.plans.length > 0;
   }
 
@@ -278,7 +322,18 @@ export class App {
     replace(
       this.views,
       ...VIEWS.map(([name, text], at) =>
-        h("button", { type: "button", role: "radio", title: `${text} (${at + 1})`, "aria-checked": String(name === this.viewName), disabled: !this.hasView(page, name), onclick: () => this.setView(name) }, text),
+        h(
+          "button",
+          {
+            type: "button",
+            role: "radio",
+            title: `${text} (${at + 1})`,
+            "aria-checked": String(name === this.viewName),
+            disabled: !this.hasView(page, name),
+            onclick: () => this.setView(name),
+          },
+          text,
+        ),
       ),
     );
     this.view.colour(this.colour);
@@ -290,11 +345,13 @@ export class App {
     this.search.reset();
     this.showLegend();
     const { failure } = page.trace;
-    if (failure !== null && this.viewName !== "backward") this.view.markFailed(this.lastBefore(graph, failure.after));
+    if (failure !== null && this.viewName !== "backward")
+      this.view.markFailed(this.lastBefore(graph, failure.after));
   }
 
   private lastBefore(graph: Graph, after: number): number {
-    for (let node = Math.min(after, graph.itemOf.length) - 1; node >= 0; node--) if (graph.itemOf[node]! >= 0) return graph.itemOf[node]!;
+    for (let node = Math.min(after, graph.itemOf.length) - 1; node >= 0; node--)
+      if (graph.itemOf[node]! >= 0) return graph.itemOf[node]!;
     return -1;
   }
 
@@ -312,12 +369,21 @@ export class App {
     const { failure } = graph.trace;
     if (failure === null) return replace(this.banners);
     const last = this.lastBefore(graph, failure.after);
-    replace(this.banners, failureBanner(graph.trace, failure, last < 0 ? null : () => void this.view.reveal(last)));
+    replace(
+      this.banners,
+      failureBanner(graph.trace, failure, last < 0 ? null : () => void this.view.reveal(last)),
+    );
   }
 
   private chooser(label: string, count: number): HTMLElement | null {
     if (count < 2) return null;
-    const choice = h("select", { "aria-label": label }, ...Array.from({ length: count }, (_, at) => h("option", { value: at, selected: at === this.which }, `${label} ${at + 1} of ${count}`)));
+    const choice = h(
+      "select",
+      { "aria-label": label },
+      ...Array.from({ length: count }, (_, at) =>
+        h("option", { value: at, selected: at === this.which }, `${label} ${at + 1} of ${count}`),
+      ),
+    );
     choice.addEventListener("change", () => {
       this.which = Number(choice.value);
       void this.showGraph(this.viewName === "plan" ? this.view.open : null);
@@ -334,14 +400,24 @@ export class App {
       table = h(
         "section",
         { class: "dock-section", "aria-label": "plan" },
-        h("div", { class: "dock-title" }, this.chooser("plan", trace.plans.length), h("span", {}, planSummary(trace, plan))),
+        h(
+          "div",
+          { class: "dock-title" },
+          this.chooser("plan", trace.plans.length),
+          h("span", {}, planSummary(trace, plan)),
+        ),
         planTable(trace, plan, (at) => this.chooseBatch(graph, at)),
       );
     else if (this.viewName === "backward" && backward !== undefined)
       table = h(
         "section",
         { class: "dock-section", "aria-label": "backward" },
-        h("div", { class: "dock-title" }, this.chooser("backward", trace.backwards.length), h("span", {}, backwardSummary(trace, backward))),
+        h(
+          "div",
+          { class: "dock-title" },
+          this.chooser("backward", trace.backwards.length),
+          h("span", {}, backwardSummary(trace, backward)),
+        ),
         backwardTable(trace, backward, (at) => void this.view.reveal(at)),
       );
     replace(this.dock, table, this.replay.element);
@@ -366,7 +442,8 @@ export class App {
     if (this.batch >= 0) {
       this.batch = -1;
       this.view.highlight(null);
-      for (const row of this.dock.querySelectorAll("tr[aria-selected=true]")) row.setAttribute("aria-selected", "false");
+      for (const row of this.dock.querySelectorAll("tr[aria-selected=true]"))
+        row.setAttribute("aria-selected", "false");
     }
     this.panel.show(graph, selection);
     this.outline.mark();
@@ -374,7 +451,8 @@ export class App {
 
   private replayed(item: number | null): void {
     const { graph } = this.view;
-    if (graph !== null) this.panel.show(graph, item === null || item < 0 ? this.view.selection : { box: item, chip: -1 });
+    if (graph !== null)
+      this.panel.show(graph, item === null || item < 0 ? this.view.selection : { box: item, chip: -1 });
   }
 
   private async goTo(node: number): Promise<void> {
@@ -432,7 +510,10 @@ export class App {
 
   private received(graph: PageGraph): void {
     const { graphs } = this.page;
-    const following = this.tab.kind !== "graph" ? graphs.length === 0 : this.tab.at === graphs.length - 1 && this.view.selection.box < 0 && !this.replay.active;
+    const following =
+      this.tab.kind !== "graph"
+        ? graphs.length === 0
+        : this.tab.at === graphs.length - 1 && this.view.selection.box < 0 && !this.replay.active;
     graphs.push(graph);
     if (graphs.length > MOST_GRAPHS) {
       graphs.shift();
@@ -463,15 +544,30 @@ export class App {
   private commands(): Command[] {
     const view = (): GraphView => this.activeView();
     return [
-      { keys: ["ArrowUp"], shown: "↑ ↓ ← →", text: "move the selection: to an input, a reader, a neighbour", run: () => view().step("up") },
+      {
+        keys: ["ArrowUp"],
+        shown: "↑ ↓ ← →",
+        text: "move the selection: to an input, a reader, a neighbour",
+        run: () => view().step("up"),
+      },
       { keys: ["ArrowDown"], shown: "", text: "", run: () => view().step("down") },
       { keys: ["ArrowLeft"], shown: "", text: "", run: () => view().step("left") },
       { keys: ["ArrowRight"], shown: "", text: "", run: () => view().step("right") },
-      { keys: ["Enter", " "], shown: "Enter Space", text: "open or close the selected group", run: () => void view().activate() },
+      {
+        keys: ["Enter", " "],
+        shown: "Enter Space",
+        text: "open or close the selected group",
+        run: () => void view().activate(),
+      },
       { keys: ["e"], shown: "e", text: "expand all", run: () => void view().expandAll() },
       { keys: ["c"], shown: "c", text: "collapse all", run: () => void view().collapseAll() },
       { keys: ["f"], shown: "f", text: "fit the whole graph", run: () => view().fit() },
-      { keys: ["h"], shown: "h", text: "back to the beginning, in a readable size", run: () => view().home() },
+      {
+        keys: ["h"],
+        shown: "h",
+        text: "back to the beginning, in a readable size",
+        run: () => view().home(),
+      },
       { keys: ["+", "="], shown: "+ -", text: "zoom in, zoom out", run: () => view().zoomBy(1.25) },
       { keys: ["-", "_"], shown: "", text: "", run: () => view().zoomBy(0.8) },
       { keys: ["w"], shown: "w a s d", text: "pan", run: () => view().panBy(0, 80) },
@@ -481,8 +577,18 @@ export class App {
       { keys: ["/"], shown: "/", text: "search", run: () => this.search.focus() },
       { keys: ["n"], shown: "n N", text: "next, previous of what was found", run: () => this.search.next(1) },
       { keys: ["N"], shown: "", text: "", run: () => this.search.next(-1) },
-      { keys: ["p"], shown: "p", text: "replay: play or pause", run: () => this.tab.kind === "graph" && this.replay.toggle() },
-      { keys: [","], shown: ", .", text: "replay: one op back, one op on", run: () => this.tab.kind === "graph" && this.replay.step(-1) },
+      {
+        keys: ["p"],
+        shown: "p",
+        text: "replay: play or pause",
+        run: () => this.tab.kind === "graph" && this.replay.toggle(),
+      },
+      {
+        keys: [","],
+        shown: ", .",
+        text: "replay: one op back, one op on",
+        run: () => this.tab.kind === "graph" && this.replay.step(-1),
+      },
       { keys: ["."], shown: "", text: "", run: () => this.tab.kind === "graph" && this.replay.step(1) },
       { keys: ["1"], shown: "1 2 3", text: "forward, backward, plan", run: () => this.setView("forward") },
       { keys: ["2"], shown: "", text: "", run: () => this.setView("backward") },
@@ -492,7 +598,12 @@ export class App {
       { keys: ["]"], shown: "", text: "", run: () => this.nextTab(1) },
       { keys: ["o"], shown: "o", text: "show or hide the outline", run: () => this.toggleOutline() },
       { keys: ["t"], shown: "t", text: "light or dark", run: () => this.themes.toggle() },
-      { keys: ["Escape"], shown: "Esc", text: "end the replay, then clear selection and search", run: () => this.escape() },
+      {
+        keys: ["Escape"],
+        shown: "Esc",
+        text: "end the replay, then clear selection and search",
+        run: () => this.escape(),
+      },
       { keys: ["?"], shown: "?", text: "this list", run: () => this.help.toggle() },
     ];
   }

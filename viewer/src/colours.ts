@@ -22,30 +22,52 @@ export interface Colouring {
 
 const FAMILIES: [string, RegExp][] = [
   ["products", /^(linear|addmm|b?mm|matmul|dot|mv|bmm|baddbmm|einsum|outer|conv|bilinear)/i],
-  ["activations", /^(relu|gelu|silu|tanh|sigmoid|softmax|log_?softmax|elu|leaky|mish|hard|softplus|selu|glu|threshold|logsigmoid)/i],
+  [
+    "activations",
+    /^(relu|gelu|silu|tanh|sigmoid|softmax|log_?softmax|elu|leaky|mish|hard|softplus|selu|glu|threshold|logsigmoid)/i,
+  ],
   ["norms and dropout", /norm|dropout/i],
-  ["losses and reductions", /loss|entropy|^(sum|mean|max|min|amax|amin|var|std|prod|arg|logsumexp|cumsum|norm|nll|mse|all|any)\b/i],
-  ["shapes and indexing", /^(view|reshape|transpose|permute|t$|cat|stack|split|chunk|unbind|select|slice|index|gather|scatter|expand|squeeze|unsqueeze|flatten|embedding|narrow|pad|flip|roll|clone|contiguous|unfold)/i],
-  ["arithmetic", /^(add|sub|mul|div|neg|pow|exp|log|sqrt|rsqrt|abs|where|clamp|maximum|minimum|reciprocal|square|eq|ne|lt|le|gt|ge|lerp|sin|cos|erf)/i],
+  [
+    "losses and reductions",
+    /loss|entropy|^(sum|mean|max|min|amax|amin|var|std|prod|arg|logsumexp|cumsum|norm|nll|mse|all|any)\b/i,
+  ],
+  [
+    "shapes and indexing",
+    /^(view|reshape|transpose|permute|t$|cat|stack|split|chunk|unbind|select|slice|index|gather|scatter|expand|squeeze|unsqueeze|flatten|embedding|narrow|pad|flip|roll|clone|contiguous|unfold)/i,
+  ],
+  [
+    "arithmetic",
+    /^(add|sub|mul|div|neg|pow|exp|log|sqrt|rsqrt|abs|where|clamp|maximum|minimum|reciprocal|square|eq|ne|lt|le|gt|ge|lerp|sin|cos|erf)/i,
+  ],
   ["inputs", /^(input|rand|zeros|ones|arange|full|normal|bernoulli)/i],
 ];
 
 /** The family of an op's name; gradient rules ("MulBackward0") go with their op. */
 export function familyOf(op: string): number {
-  const name = op.replace(/Backward\d*$/, "").replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  const name = op
+    .replace(/Backward\d*$/, "")
+    .replace(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase();
   const at = FAMILIES.findIndex(([, pattern]) => pattern.test(name));
   return at < 0 ? FAMILIES.length : at;
 }
 
 function byKind(graph: Graph, theme: Theme): Colouring {
-  const family = graph.items.map((item) => (item.kind === "input" ? 6 : familyOf(item.kind === "step" ? item.label : graph.trace.nodes[item.node]!.op)));
+  const family = graph.items.map((item) =>
+    item.kind === "input"
+      ? 6
+      : familyOf(item.kind === "step" ? item.label : graph.trace.nodes[item.node]!.op),
+  );
   const colour = (at: number): string => theme.marks[at]!;
   const used = new Set(family);
   return {
     mode: "op",
     mark: (box) => (graph.isGroup(box) ? theme.faint : colour(family[box]!)),
     fill: () => null,
-    legend: [...FAMILIES.map(([text], at) => ({ colour: colour(at), text, at })), { colour: colour(FAMILIES.length), text: "other ops", at: FAMILIES.length }]
+    legend: [
+      ...FAMILIES.map(([text], at) => ({ colour: colour(at), text, at })),
+      { colour: colour(FAMILIES.length), text: "other ops", at: FAMILIES.length },
+    ]
       .filter((one) => used.has(one.at))
       .map(({ colour, text }) => ({ colour, text })),
   };
@@ -53,19 +75,30 @@ function byKind(graph: Graph, theme: Theme): Colouring {
 
 /** The colour of all items of a group, if they have the same. */
 function oneColour(graph: Graph, ofItem: string[], mixed: string): string[] {
-  return graph.gather(ofItem, "", (one, other) => (one === "" || one === other ? other : mixed)).map((one) => one || mixed);
+  return graph
+    .gather(ofItem, "", (one, other) => (one === "" || one === other ? other : mixed))
+    .map((one) => one || mixed);
 }
 
 /** Modules by their kind ("Linear"), which repeats where paths do not. */
 function byModule(graph: Graph, theme: Theme): Colouring {
   const { trace } = graph;
   const counts = new Map<string, number>();
-  const kindOf = (item: number): string => trace.modules[trace.nodes[graph.items[item]!.node]?.module ?? -1]?.kind ?? "";
+  const kindOf = (item: number): string =>
+    trace.modules[trace.nodes[graph.items[item]!.node]?.module ?? -1]?.kind ?? "";
   graph.items.forEach((_, at) => counts.set(kindOf(at), (counts.get(kindOf(at)) ?? 0) + 1));
-  const kinds = [...counts.keys()].filter((one) => one !== "").sort((a, b) => counts.get(b)! - counts.get(a)!);
-  const colours = new Map(kinds.map((kind, at) => [kind, theme.marks[Math.min(at, theme.marks.length - 1)]!]));
+  const kinds = [...counts.keys()]
+    .filter((one) => one !== "")
+    .sort((a, b) => counts.get(b)! - counts.get(a)!);
+  const colours = new Map(
+    kinds.map((kind, at) => [kind, theme.marks[Math.min(at, theme.marks.length - 1)]!]),
+  );
   const colour = (kind: string): string => colours.get(kind) ?? theme.faint;
-  const ofGroup = oneColour(graph, graph.items.map((_, at) => colour(kindOf(at))), theme.faint);
+  const ofGroup = oneColour(
+    graph,
+    graph.items.map((_, at) => colour(kindOf(at))),
+    theme.faint,
+  );
   return {
     mode: "module",
     mark: (box) => (graph.isGroup(box) ? ofGroup[graph.groupAt(box)]! : colour(kindOf(box))),
@@ -102,8 +135,16 @@ function byAmount(graph: Graph, theme: Theme, mode: "time" | "bytes"): Colouring
     fill: shade,
     legend:
       total > 0
-        ? theme.heat.map((colour, at) => ({ colour, text: at === 0 ? "none" : at === 1 ? "less" : `≥ ${shown(limits[at - 2]!)}` }))
-        : [{ colour: theme.heat[0]!, text: mode === "time" ? "no times were taken" : "nothing was allocated" }],
+        ? theme.heat.map((colour, at) => ({
+            colour,
+            text: at === 0 ? "none" : at === 1 ? "less" : `≥ ${shown(limits[at - 2]!)}`,
+          }))
+        : [
+            {
+              colour: theme.heat[0]!,
+              text: mode === "time" ? "no times were taken" : "nothing was allocated",
+            },
+          ],
   };
 }
 
@@ -129,7 +170,9 @@ function bySide(graph: Graph, theme: Theme): Colouring {
   const sides = graph.page.sides ?? [];
   const names = [...new Set(sides.flat())].sort((a, b) => a - b);
   const colour = (key: number[]): string =>
-    key.length === 0 || key.length === names.length ? theme.faint : theme.marks[key.length === 1 ? [0, 5, 2, 3, 6, 1][names.indexOf(key[0]!) % 6]! : 4]!;
+    key.length === 0 || key.length === names.length
+      ? theme.faint
+      : theme.marks[key.length === 1 ? [0, 5, 2, 3, 6, 1][names.indexOf(key[0]!) % 6]! : 4]!;
   const ofItem = graph.items.map((item) => colour(sides[item.node] ?? []));
   const ofGroup = oneColour(graph, ofItem, theme.faint);
   return {
@@ -139,7 +182,9 @@ function bySide(graph: Graph, theme: Theme): Colouring {
     legend: [
       { colour: theme.faint, text: "in all graphs" },
       ...names.map((name) => ({ colour: colour([name]), text: `only in graph ${name + 1}` })),
-      ...(sides.some((one) => one.length > 1 && one.length < names.length) ? [{ colour: theme.marks[4]!, text: "in some" }] : []),
+      ...(sides.some((one) => one.length > 1 && one.length < names.length)
+        ? [{ colour: theme.marks[4]!, text: "in some" }]
+        : []),
     ],
   };
 }
@@ -174,7 +219,12 @@ export interface ChangeStates {
   left: boolean;
 }
 
-export function makeColouring(graph: Graph, mode: ColourMode, theme: Theme, change: ChangeStates | null = null): Colouring {
+export function makeColouring(
+  graph: Graph,
+  mode: ColourMode,
+  theme: Theme,
+  change: ChangeStates | null = null,
+): Colouring {
   if (mode === "change" && change !== null) return byChange(graph, theme, change.states, change.left);
   if (mode === "module") return byModule(graph, theme);
   if (mode === "time" || mode === "bytes") return byAmount(graph, theme, mode);

@@ -35,27 +35,48 @@ class Curve {
   }
 
   private data(): uPlot.AlignedData {
-    return [this.series.points.map((point) => point[0]), this.series.points.map((point) => (Number.isFinite(point[1]) ? point[1] : null))];
+    return [
+      this.series.points.map((point) => point[0]),
+      this.series.points.map((point) => (Number.isFinite(point[1]) ? point[1] : null)),
+    ];
   }
 
   private text(value: number | null): string {
     if (value === null) return "–";
-    return this.series.unit === "s" ? secondsText(value) : `${numberText(value)}${this.series.unit === "" ? "" : ` ${this.series.unit}`}`;
+    return this.series.unit === "s"
+      ? secondsText(value)
+      : `${numberText(value)}${this.series.unit === "" ? "" : ` ${this.series.unit}`}`;
   }
 
   private describe(): void {
     const last = this.series.points.at(-1);
-    this.caption.replaceChildren(h("strong", {}, this.series.name), h("span", { class: "muted" }, last === undefined ? " no points yet" : ` ${this.text(last[1])} at step ${last[0]}`));
+    this.caption.replaceChildren(
+      h("strong", {}, this.series.name),
+      h(
+        "span",
+        { class: "muted" },
+        last === undefined ? " no points yet" : ` ${this.text(last[1])} at step ${last[0]}`,
+      ),
+    );
     this.host.setAttribute("role", "img");
     const values = this.series.points.map((point) => point[1]).filter(Number.isFinite);
     const low = values.reduce((a, b) => Math.min(a, b), Infinity);
     const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
-    this.host.setAttribute("aria-label", `${this.series.name}: ${values.length} points from ${this.text(low)} to ${this.text(high)}`);
+    this.host.setAttribute(
+      "aria-label",
+      `${this.series.name}: ${values.length} points from ${this.text(low)} to ${this.text(high)}`,
+    );
   }
 
   private make(width: number): void {
     const { theme } = this;
-    const axis = { stroke: theme.muted, font: `11px ${SANS}`, grid: { stroke: theme.border, width: 1 }, ticks: { show: false }, gap: 4 };
+    const axis = {
+      stroke: theme.muted,
+      font: `11px ${SANS}`,
+      grid: { stroke: theme.border, width: 1 },
+      ticks: { show: false },
+      gap: 4,
+    };
     this.plot = new uPlot(
       {
         width,
@@ -65,9 +86,18 @@ class Curve {
         scales: { x: { time: false } },
         series: [
           { label: "step" },
-          { label: this.series.name, stroke: theme.marks[this.colour % theme.marks.length]!, width: 1.6, points: { show: this.series.points.length < 3 }, value: (_, value) => this.text(value) },
+          {
+            label: this.series.name,
+            stroke: theme.marks[this.colour % theme.marks.length]!,
+            width: 1.6,
+            points: { show: this.series.points.length < 3 },
+            value: (_, value) => this.text(value),
+          },
         ],
-        axes: [{ ...axis, size: 26 }, { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => this.text(tick)) }],
+        axes: [
+          { ...axis, size: 26 },
+          { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => this.text(tick)) },
+        ],
       },
       this.data(),
       this.host,

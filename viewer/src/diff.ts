@@ -65,7 +65,19 @@ export class DiffTab {
       "div",
       { class: "diff" },
       this.list(),
-      ...([0, 1] as const).map((side) => h("section", { class: "diff-side", "aria-label": pages[side].title }, h("h2", {}, h("span", { class: side === 0 ? "only-left" : "only-right" }, side === 0 ? "left" : "right"), ` ${pages[side].title}`), this.views[side].element)),
+      ...([0, 1] as const).map((side) =>
+        h(
+          "section",
+          { class: "diff-side", "aria-label": pages[side].title },
+          h(
+            "h2",
+            {},
+            h("span", { class: side === 0 ? "only-left" : "only-right" }, side === 0 ? "left" : "right"),
+            ` ${pages[side].title}`,
+          ),
+          this.views[side].element,
+        ),
+      ),
       this.panel.element,
     );
     ([0, 1] as const).forEach((side) => void this.start(side));
@@ -81,26 +93,36 @@ export class DiffTab {
       "section",
       { class: "changes", "aria-label": "differences" },
       h("h2", {}, "Differences"),
-      this.diff.summary.length > 0 && h("ul", { class: "summary" }, ...this.diff.summary.map((text) => h("li", {}, text))),
+      this.diff.summary.length > 0 &&
+        h("ul", { class: "summary" }, ...this.diff.summary.map((text) => h("li", {}, text))),
       this.diff.changes.length === 0 && h("p", { class: "muted" }, "No node differs."),
       h(
         "ol",
         { class: "change-list" },
         ...this.diff.changes.slice(0, 500).map((change, at) => {
-          const row = h("button", { type: "button", class: "change", "aria-pressed": "false", onclick: () => void this.choose(at) }, h("span", { class: `tag ${change.kind}` }, NAMES[change.kind] ?? change.kind), h("span", {}, change.text));
+          const row = h(
+            "button",
+            { type: "button", class: "change", "aria-pressed": "false", onclick: () => void this.choose(at) },
+            h("span", { class: `tag ${change.kind}` }, NAMES[change.kind] ?? change.kind),
+            h("span", {}, change.text),
+          );
           this.rows.push(row);
           return h("li", {}, row);
         }),
       ),
-      this.diff.changes.length > 500 && h("p", { class: "muted" }, `and ${this.diff.changes.length - 500} more`),
+      this.diff.changes.length > 500 &&
+        h("p", { class: "muted" }, `and ${this.diff.changes.length - 500} more`),
     );
   }
 
   private states(side: Side): ChangeStates {
     const count = this.graphs[side].trace.nodes.length;
-    const states = Array.from({ length: count }, (_, node): NodeState => (this.partner[side].has(node) ? "same" : "only"));
+    const states = Array.from({ length: count }, (_, node): NodeState =>
+      this.partner[side].has(node) ? "same" : "only",
+    );
     for (const change of this.diff.changes)
-      for (const node of side === 0 ? change.left : change.right) if (states[node] === "same") states[node] = "changed";
+      for (const node of side === 0 ? change.left : change.right)
+        if (states[node] === "same") states[node] = "changed";
     return { states, left: side === 0 };
   }
 
@@ -121,7 +143,10 @@ export class DiffTab {
     view.colour("change", this.states(side));
     await view.show(this.graphs[side], firstOpen(this.graphs[side], 40));
     const important = this.diff.changes.filter((change) => change.kind !== "time" && change.kind !== "bytes");
-    await view.revealMany(important.slice(0, 20).flatMap((change) => this.itemsOf(side, change).slice(0, 3)), 60);
+    await view.revealMany(
+      important.slice(0, 20).flatMap((change) => this.itemsOf(side, change).slice(0, 3)),
+      60,
+    );
     view.home();
   }
 
@@ -185,7 +210,8 @@ export class DiffTab {
       const there = this.graphs[other];
       const at = there.itemOf[partner]!;
       if (at < 0) continue;
-      for (let one = there.parentOf(at); one >= 0; one = there.groups[one]!.parent) if (there.groups[one]!.label === label) return one;
+      for (let one = there.parentOf(at); one >= 0; one = there.groups[one]!.parent)
+        if (there.groups[one]!.label === label) return one;
       return -1;
     }
     return -1;

@@ -16,7 +16,8 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+  for (const child of children)
+    if (child !== null && child !== undefined && child !== false) element.append(child);
   return element;
 }
 

@@ -111,7 +111,11 @@ export class Drawing {
   private drawEdges(segments: Segment[]): void {
     const { context, theme, transform, state } = this;
     const near = this.segmentsNear();
-    const groups: { data: Segment[]; control: Segment[]; ghost: Segment[] } = { data: [], control: [], ghost: [] };
+    const groups: { data: Segment[]; control: Segment[]; ghost: Segment[] } = {
+      data: [],
+      control: [],
+      ghost: [],
+    };
     for (const segment of segments) {
       if (segment.points.length === 0 || near.has(segment)) continue;
       if (state.replay !== null && segment.edge.born >= state.replay) groups.ghost.push(segment);
@@ -119,7 +123,14 @@ export class Drawing {
       else groups.data.push(segment);
     }
     const quiet = state.highlighted !== null && state.fading ? 0.35 : near.size > 0 ? 0.6 : 1;
-    const stroke = (list: Segment[], colour: string, width: number, alpha: number, dash: number[], whole = false): void => {
+    const stroke = (
+      list: Segment[],
+      colour: string,
+      width: number,
+      alpha: number,
+      dash: number[],
+      whole = false,
+    ): void => {
       if (list.length === 0) return;
       context.globalAlpha = alpha;
       context.strokeStyle = colour;
@@ -137,7 +148,14 @@ export class Drawing {
     stroke(groups.ghost, theme.edge, 1.2, GHOST, [], whole);
     stroke(groups.data, theme.edge, 1.2, quiet, [], whole);
     stroke(groups.control, theme.decision, 1.4, quiet, [5, 4]);
-    stroke([...near].filter((one) => one.points.length > 0), theme.accent, 2, 1, [], true);
+    stroke(
+      [...near].filter((one) => one.points.length > 0),
+      theme.accent,
+      2,
+      1,
+      [],
+      true,
+    );
     context.globalAlpha = 1;
   }
 
@@ -281,7 +299,11 @@ export class Drawing {
     context.font = FONTS.title;
     context.textBaseline = "middle";
     context.fillStyle = this.inkOn(fill);
-    context.fillText(content.title, box.x + (content.form === "group" ? 28 : 14), box.y + Math.min(box.height, 46) / 2);
+    context.fillText(
+      content.title,
+      box.x + (content.form === "group" ? 28 : 14),
+      box.y + Math.min(box.height, 46) / 2,
+    );
   }
 
   private drawText(box: Box, content: Content, fill: string | null): void {
@@ -393,7 +415,8 @@ export class Drawing {
         context.strokeText(shown, 28, HEADER / 2 + 0.5);
         context.fillStyle = theme.text;
         context.fillText(shown, 28, HEADER / 2 + 0.5);
-        if (content.badge !== "") this.drawBadge(content.badge, 28 + context.measureText(shown).width + 48, HEADER / 2);
+        if (content.badge !== "")
+          this.drawBadge(content.badge, 28 + context.measureText(shown).width + 48, HEADER / 2);
       }
       context.restore();
     }
@@ -477,7 +500,9 @@ function groundAt(theme: Theme, depth: number): string {
   if (colour === undefined) {
     const part = 1 - (1 - (theme.dark ? 0.055 : 0.04)) ** (depth + 1);
     const tone = (text: string, at: number): number => parseInt(text.slice(1 + 2 * at, 3 + 2 * at), 16);
-    const mixed = [0, 1, 2].map((at) => Math.round(tone(theme.page, at) * (1 - part) + tone(theme.group, at) * part));
+    const mixed = [0, 1, 2].map((at) =>
+      Math.round(tone(theme.page, at) * (1 - part) + tone(theme.group, at) * part),
+    );
     grounds.set(key, (colour = `rgb(${mixed.join(", ")})`));
   }
   return colour;
@@ -487,7 +512,7 @@ const grounds = new Map<string, string>();
 function fitted(context: CanvasRenderingContext2D, text: string, space: number): string {
   if (space < 20) return "";
   let shown = text;
-  while (shown.length > 2 && context.measureText(`${shown}…`).width > space) shown = shown.slice(0, -Math.ceil(shown.length / 8));
+  while (shown.length > 2 && context.measureText(`${shown}…`).width > space)
+    shown = shown.slice(0, -Math.ceil(shown.length / 8));
   return shown.length > 2 ? `${shown}…` : "";
 }
-

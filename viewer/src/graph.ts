@@ -119,7 +119,8 @@ export class Graph {
     for (let at = this.parentOf(box); at >= 0; at = this.groups[at]!.parent) {
       const outer = this.groups[at]!;
       const path = outer.label.split(" ")[0]!;
-      if (outer.kind === "module" && kind === "module" && label.startsWith(`${path}.`)) return label.slice(path.length + 1);
+      if (outer.kind === "module" && kind === "module" && label.startsWith(`${path}.`))
+        return label.slice(path.length + 1);
     }
     return label;
   }
@@ -232,7 +233,8 @@ export class Graph {
           if (input.node < 0) continue;
           const target = stepOf[input.node]!;
           const leaf = nodes[input.node]!;
-          if (target >= 0 && target !== at) targets.set(target, shapeText(leaf.results[input.output]?.shape ?? []));
+          if (target >= 0 && target !== at)
+            targets.set(target, shapeText(leaf.results[input.output]?.shape ?? []));
           else if (target < 0 && leaf.kind === "parameter" && !this.items[at]!.chips.includes(input.node))
             this.items[at]!.chips.push(input.node);
         }
@@ -260,7 +262,8 @@ export class Graph {
   private makeFirst(): Int32Array {
     const first = new Int32Array(this.groups.length).fill(-1);
     this.items.forEach((_, at) => {
-      for (let group = this.groupOf[at]!; group >= 0 && first[group]! < 0; group = this.groups[group]!.parent) first[group] = at;
+      for (let group = this.groupOf[at]!; group >= 0 && first[group]! < 0; group = this.groups[group]!.parent)
+        first[group] = at;
     });
     return first;
   }
@@ -269,7 +272,8 @@ export class Graph {
   gather<T>(ofItem: T[], none: T, join: (one: T, other: T) => T): T[] {
     const found = this.groups.map(() => none);
     ofItem.forEach((value, at) => {
-      for (let group = this.groupOf[at]!; group >= 0; group = this.groups[group]!.parent) found[group] = join(found[group]!, value);
+      for (let group = this.groupOf[at]!; group >= 0; group = this.groups[group]!.parent)
+        found[group] = join(found[group]!, value);
     });
     return found;
   }
@@ -278,7 +282,8 @@ export class Graph {
     const children: number[][] = [...this.groups, null].map(() => []);
     const outermost = this.groups.length;
     this.groups.forEach((group, at) => {
-      if (this.first[at]! >= 0) children[group.parent < 0 ? outermost : group.parent]!.push(this.groupBox(at));
+      if (this.first[at]! >= 0)
+        children[group.parent < 0 ? outermost : group.parent]!.push(this.groupBox(at));
     });
     this.items.forEach((item, at) => {
       children[item.group < 0 ? outermost : item.group]!.push(at);
@@ -308,7 +313,8 @@ export class Graph {
         // The outermost level stays last, so a new group goes before it.
         this.children.splice(this.children.length - 1, 0, inside);
         for (const box of inside)
-          if (this.isGroup(box)) this.groups[this.groupAt(box)] = { ...this.groups[this.groupAt(box)]!, parent: group };
+          if (this.isGroup(box))
+            this.groups[this.groupAt(box)] = { ...this.groups[this.groupAt(box)]!, parent: group };
           else this.groupOf[box] = group;
         parts.push(this.groupBox(group));
       }
@@ -317,9 +323,15 @@ export class Graph {
   }
 
   private makeSums(): Sums[] {
-    const sums = this.groups.map(
-      (): Sums => ({ items: 0, seconds: 0, bytes: 0, saved: 0, reads: 0, bad: 0, ops: new Map() }),
-    );
+    const sums = this.groups.map((): Sums => ({
+      items: 0,
+      seconds: 0,
+      bytes: 0,
+      saved: 0,
+      reads: 0,
+      bad: 0,
+      ops: new Map(),
+    }));
     this.items.forEach((item, at) => {
       const node = this.trace.nodes[item.node];
       const saved = item.kind === "step" ? 0 : (node?.saved ?? 0);
@@ -375,8 +387,8 @@ function labelOfNode(trace: Trace, at: number): string {
 
 export function detailOfNode(node: TraceNode): string {
   const shapes = node.results.map((one) => shapeText(one.shape));
-  const shown = shapes.length > 3 ? `${shapes.slice(0, 2).join(", ")}, … (${shapes.length})` : shapes.join(", ");
+  const shown =
+    shapes.length > 3 ? `${shapes.slice(0, 2).join(", ")}, … (${shapes.length})` : shapes.join(", ");
   const dtype = node.results[0]?.dtype ?? "";
   return dtype === "" || dtype === "float32" ? shown : `${shown} ${dtype}`;
 }
-

@@ -30,12 +30,24 @@ function state(view: GraphView): object {
     view: graph?.view ?? "",
     layouts: view.layouts,
     selected: view.selection,
-    selectedNode: view.selection.chip >= 0 ? view.selection.chip : graph !== null && view.selection.box >= 0 && !graph.isGroup(view.selection.box) ? graph.items[view.selection.box]!.node : -1,
+    selectedNode:
+      view.selection.chip >= 0
+        ? view.selection.chip
+        : graph !== null && view.selection.box >= 0 && !graph.isGroup(view.selection.box)
+          ? graph.items[view.selection.box]!.node
+          : -1,
     highlighted: view.highlighted,
     matches: view.matches,
     newest: view.newest,
     transform: { x: view.transform.x, y: view.transform.y, k: view.transform.k },
-    edges: view.scene?.visible.wires.map((wire) => ({ source: wire.source, target: wire.target, label: wire.label, count: wire.count, control: wire.control })) ?? [],
+    edges:
+      view.scene?.visible.wires.map((wire) => ({
+        source: wire.source,
+        target: wire.target,
+        label: wire.label,
+        count: wire.count,
+        control: wire.control,
+      })) ?? [],
     routes: view.scene?.segments.filter((one) => one.points.length > 0).map((one) => one.points) ?? [],
     portals: view.scene?.portals.length ?? 0,
     items: graph?.count ?? 0,
@@ -43,7 +55,8 @@ function state(view: GraphView): object {
 }
 
 export function inspect(app: App): void {
-  const view = (side = -1): GraphView => (side >= 0 && app.diffTab !== null ? app.diffTab.views[side as 0 | 1] : app.view);
+  const view = (side = -1): GraphView =>
+    side >= 0 && app.diffTab !== null ? app.diffTab.views[side as 0 | 1] : app.view;
   Object.defineProperty(window, "weft", {
     configurable: true,
     value: Object.freeze({

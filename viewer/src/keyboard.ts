@@ -15,10 +15,12 @@ export function listen(commands: () => Command[], signal: AbortSignal): void {
   const pressed = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target as HTMLElement;
-    if (target.closest("input:not([type=range]), select, textarea") !== null && event.key !== "Escape") return;
+    if (target.closest("input:not([type=range]), select, textarea") !== null && event.key !== "Escape")
+      return;
     const onButton = target.closest("button, summary, a, tr, input[type=range]") !== null;
     if (document.querySelector("dialog[open]") !== null && event.key !== "?") return;
-    if (onButton && ["Enter", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    if (onButton && ["Enter", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key))
+      return;
     const command = commands().find((one) => one.keys.includes(event.key));
     if (command === undefined) return;
     event.preventDefault();
@@ -35,7 +37,16 @@ export class Help {
       "dialog",
       { class: "help", "aria-label": "keyboard" },
       h("h2", {}, "Keyboard"),
-      h("dl", {}, ...commands().filter((one) => one.shown !== "").flatMap((one) => [h("dt", {}, ...one.shown.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, one.text)])),
+      h(
+        "dl",
+        {},
+        ...commands()
+          .filter((one) => one.shown !== "")
+          .flatMap((one) => [
+            h("dt", {}, ...one.shown.split(" ").map((key) => h("kbd", {}, key))),
+            h("dd", {}, one.text),
+          ]),
+      ),
       h("h2", {}, "Mouse"),
       h(
         "dl",

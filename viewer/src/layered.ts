@@ -270,7 +270,8 @@ class Layers {
   private crossed(left: number, right: number): number {
     let sum = 0;
     for (const near of [this.up, this.down])
-      for (const a of near[left]!) for (const b of near[right]!) if (this.position[a]! > this.position[b]!) sum += 1;
+      for (const a of near[left]!)
+        for (const b of near[right]!) if (this.position[a]! > this.position[b]!) sum += 1;
     return sum;
   }
 
@@ -296,13 +297,18 @@ class Layers {
     let forwards = 0;
     for (const layer of this.layer)
       for (let at = 0; at + 1 < layer.length; at++)
-        if (!this.isDummy(layer[at]!) && !this.isDummy(layer[at + 1]!)) forwards += Math.sign(layer[at + 1]! - layer[at]!);
+        if (!this.isDummy(layer[at]!) && !this.isDummy(layer[at + 1]!))
+          forwards += Math.sign(layer[at + 1]! - layer[at]!);
     if (forwards < 0) for (const layer of this.layer) layer.reverse();
   }
 
   /** How strongly an edge wants to be straight. */
   private pull(a: number, b: number): number {
-    return (this.isDummy(a) ? 1 : 0) + (this.isDummy(b) ? 1 : 0) === 2 ? 8 : this.isDummy(a) || this.isDummy(b) ? 2 : 1.5;
+    return (this.isDummy(a) ? 1 : 0) + (this.isDummy(b) ? 1 : 0) === 2
+      ? 8
+      : this.isDummy(a) || this.isDummy(b)
+        ? 2
+        : 1.5;
   }
 
   coordinates(): Float64Array {
@@ -320,7 +326,8 @@ class Layers {
     for (let round = 0; round < rounds; round++) {
       const both = round >= rounds - 4;
       for (let at = 0; at < layers; at++) this.settle(x, at, true, both);
-      for (let at = layers - 1; at >= 0; at--) this.settle(x, at, both && round === rounds - 1, both || round % 2 === 1);
+      for (let at = layers - 1; at >= 0; at--)
+        this.settle(x, at, both && round === rounds - 1, both || round % 2 === 1);
     }
     const runs = this.runs();
     for (let round = 0; round < 4; round++) for (const run of runs) this.straighten(x, run);
@@ -335,7 +342,11 @@ class Layers {
       const down = this.down[vertex]!;
       const dummy = down.find((one) => this.isDummy(one) && this.isDummy(vertex));
       if (dummy !== undefined) return dummy;
-      if (down.length === 1 && this.up[down[0]!]!.every((one) => one === vertex || (this.isDummy(one) && !this.isDummy(vertex)))) return down[0]!;
+      if (
+        down.length === 1 &&
+        this.up[down[0]!]!.every((one) => one === vertex || (this.isDummy(one) && !this.isDummy(vertex)))
+      )
+        return down[0]!;
       return -1;
     };
     for (const layer of this.layer)
@@ -369,7 +380,8 @@ class Layers {
         const left = layer[place - 1];
         const right = layer[place + 1];
         const gap = (other: number): number =>
-          (this.widthOf(other) + this.widthOf(vertex)) / 2 + (this.isDummy(other) && this.isDummy(vertex) ? 12 : GAP_X);
+          (this.widthOf(other) + this.widthOf(vertex)) / 2 +
+          (this.isDummy(other) && this.isDummy(vertex) ? 12 : GAP_X);
         const least = left === undefined ? -Infinity : x[left]! + gap(left);
         const most = right === undefined ? Infinity : x[right]! - gap(right);
         if (Math.max(low, least) > Math.min(high, most) + 1e-6) break;
@@ -437,7 +449,12 @@ class Layers {
 }
 
 /** Boxes with nothing between them, in rows. */
-function shelves(sizes: { width: number; height: number }[]): { width: number; height: number; x: number[]; y: number[] } {
+function shelves(sizes: { width: number; height: number }[]): {
+  width: number;
+  height: number;
+  x: number[];
+  y: number[];
+} {
   const area = sizes.reduce((sum, one) => sum + (one.width + GAP_X) * (one.height + GAP_Y), 0);
   const limit = Math.max(Math.sqrt(area * 1.8), ...sizes.map((one) => one.width));
   const x: number[] = [];
@@ -467,7 +484,8 @@ function componentsOf(input: LevelInput): number[][] {
     return at;
   };
   const inner = (at: number): boolean => at >= top && at < count - bottom;
-  for (const [source, target] of input.edges) if (inner(source) && inner(target)) root[find(target)] = find(source);
+  for (const [source, target] of input.edges)
+    if (inner(source) && inner(target)) root[find(target)] = find(source);
   const found = new Map<number, number[]>();
   for (let box = top; box < count - bottom; box++) {
     const key = find(box);
@@ -507,7 +525,9 @@ function layoutApart(input: LevelInput, parts: number[][]): LevelOutput {
       y[box] = layout.y[k]! + packed.y[at]!;
     });
     edgesOf[at]!.forEach((edge, k) => {
-      routes[edge] = layout.routes[k]!.map((value, i) => value + (i % 2 === 0 ? packed.x[at]! : packed.y[at]!));
+      routes[edge] = layout.routes[k]!.map(
+        (value, i) => value + (i % 2 === 0 ? packed.x[at]! : packed.y[at]!),
+      );
     });
   });
   return { width: packed.width, height: packed.height, x, y, routes };
@@ -523,7 +543,8 @@ function layoutTogether(input: LevelInput): LevelOutput {
   const tops: number[] = [];
   const bottoms: number[] = [];
   let height = 0;
-  const portsAt = (at: number): boolean => (at === 0 && input.ports[0] > 0) || (at === layers.layer.length - 1 && input.ports[1] > 0);
+  const portsAt = (at: number): boolean =>
+    (at === 0 && input.ports[0] > 0) || (at === layers.layer.length - 1 && input.ports[1] > 0);
   layers.layer.forEach((layer, at) => {
     const tall = Math.max(0, ...layer.map((one) => (layers.isDummy(one) ? 0 : input.heights[one]!)));
     if (at > 0) height += gapBelow(layers, x, at - 1, portsAt(at - 1) || portsAt(at) ? 16 : GAP_Y);

@@ -58,7 +58,8 @@ function spread(task: LevelTask, output: LevelOutput, routes: number[][], first:
   const arriving = new Map<number, number[]>();
   for (let edge = 0; edge < routes.length; edge++) {
     const lower = task.edges[4 * edge + 1]! - first;
-    if (routes[edge]!.length === 0 || lower < 0 || lower >= task.widths.length || task.inner[lower] !== null) continue;
+    if (routes[edge]!.length === 0 || lower < 0 || lower >= task.widths.length || task.inner[lower] !== null)
+      continue;
     const list = arriving.get(lower);
     if (list === undefined) arriving.set(lower, [edge]);
     else list.push(edge);
@@ -114,7 +115,12 @@ export function layoutTree(task: LevelTask): LevelPlaces {
   });
   const boxes: number[] = [];
   widths.forEach((width, at) => {
-    boxes.push(output.x[first + at]! - width / 2, output.y[first + at]! - heights[at]! / 2, width, heights[at]!);
+    boxes.push(
+      output.x[first + at]! - width / 2,
+      output.y[first + at]! - heights[at]! / 2,
+      width,
+      heights[at]!,
+    );
   });
   return {
     boxes,

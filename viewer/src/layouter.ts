@@ -51,7 +51,12 @@ export class Layouter {
     worker.onmessage = (event: MessageEvent<LayoutAnswer>) => this.done?.(event.data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.done?.({ id: this.id, root: null, milliseconds: 0, error: event.message || "the worker did not start" });
+      this.done?.({
+        id: this.id,
+        root: null,
+        milliseconds: 0,
+        error: event.message || "the worker did not start",
+      });
     };
     return worker;
   }

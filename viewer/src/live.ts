@@ -50,7 +50,12 @@ export class Live {
 
   private receive(data: string): void {
     try {
-      const message = JSON.parse(data) as { kind?: unknown; graph?: unknown; series?: unknown; text?: unknown };
+      const message = JSON.parse(data) as {
+        kind?: unknown;
+        graph?: unknown;
+        series?: unknown;
+        text?: unknown;
+      };
       if (message.kind === "graph") this.events.graph(readGraph(message.graph, "graph"));
       else if (message.kind === "series") this.events.series(readSeries(message.series));
       else if (message.kind === "status") this.events.state("live", String(message.text ?? ""));

@@ -13,15 +13,31 @@ const themes = new Themes();
 let app: App | null = null;
 
 function showMessage(title: string, text: string): void {
-  const file = h("input", { type: "file", accept: ".json,.html,application/json", "aria-label": "file to open" });
+  const file = h("input", {
+    type: "file",
+    accept: ".json,.html,application/json",
+    "aria-label": "file to open",
+  });
   file.addEventListener("change", () => {
     if (file.files?.[0]) void openFile(file.files[0]);
   });
-  const box = h("div", { class: "message-page", role: "alert" }, h("h1", {}, h("span", { class: "logo" }, "≋ "), title), h("p", {}, text), file);
+  const box = h(
+    "div",
+    { class: "message-page", role: "alert" },
+    h("h1", {}, h("span", { class: "logo" }, "≋ "), title),
+    h("p", {}, text),
+    file,
+  );
   if (app === null) replace(root, h("main", { class: "message-whole" }, box));
   else {
     // A graph is open: keep it, and say above it what was wrong with the file.
-    const dialog = h("dialog", { class: "help", "aria-label": title }, h("h2", {}, title), h("p", {}, text), h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")));
+    const dialog = h(
+      "dialog",
+      { class: "help", "aria-label": title },
+      h("h2", {}, title),
+      h("p", {}, text),
+      h("form", { method: "dialog" }, h("button", { class: "plain" }, "Close")),
+    );
     dialog.addEventListener("close", () => dialog.remove());
     root.append(dialog);
     dialog.showModal();
@@ -53,7 +69,10 @@ function insideOf(text: string): string {
 
 async function openFile(file: File): Promise<void> {
   if (file.size > MOST_CHARACTERS) {
-    showMessage("Nothing to show", `${file.name} has ${(file.size / 1e6).toFixed(0)} MB, and the page reads at most ${MOST_CHARACTERS / 1e6} MB: trace fewer steps.`);
+    showMessage(
+      "Nothing to show",
+      `${file.name} has ${(file.size / 1e6).toFixed(0)} MB, and the page reads at most ${MOST_CHARACTERS / 1e6} MB: trace fewer steps.`,
+    );
     return;
   }
   const text = await file.text();

@@ -4,7 +4,8 @@ import { bytesText, countText, secondsText, shapeText, shorten } from "./format"
 import type { Graph } from "./graph";
 import { placeOf, placeText, sourceLine } from "./model";
 
-export const SANS = 'Inter, "SF Pro Text", "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", system-ui, sans-serif';
+export const SANS =
+  'Inter, "SF Pro Text", "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", system-ui, sans-serif';
 export const MONO = '"JetBrains Mono", "SF Mono", Menlo, Consolas, "Liberation Mono", monospace';
 export const FONTS = {
   title: `600 12.5px ${SANS}`,
@@ -62,7 +63,10 @@ function groupContent(graph: Graph, group: number): Content {
   const title = shorten(graph.labelOf(graph.groupBox(group)), 44);
   const badge = kind === "loop" || count !== 1 ? `× ${count}` : "";
   const only = sum.items === 1 ? graph.itemsIn(graph.groupBox(group))[0]! : -1;
-  const facts = only >= 0 ? [`${graph.items[only]!.label}  ${graph.items[only]!.detail}`] : [countText(sum.items, graph.view === "backward" ? "step" : "op")];
+  const facts =
+    only >= 0
+      ? [`${graph.items[only]!.label}  ${graph.items[only]!.detail}`]
+      : [countText(sum.items, graph.view === "backward" ? "step" : "op")];
   if (only >= 0) facts.length = 1;
   else if (sum.seconds > 0) facts.push(secondsText(sum.seconds));
   else if (sum.bytes > 0) facts.push(bytesText(sum.bytes));
@@ -70,7 +74,11 @@ function groupContent(graph: Graph, group: number): Content {
   const detail = facts.join("  ·  ");
   const parts = only >= 0 ? chipParts(graph, only, 45, 28) : [];
   const badgeWidth = badge === "" ? 0 : textWidth(badge, "badge") + 22;
-  const width = Math.max(120, textWidth(title, "title") + badgeWidth + 2 * SIDE + 14, textWidth(detail, "detail") + 2 * SIDE + 14);
+  const width = Math.max(
+    120,
+    textWidth(title, "title") + badgeWidth + 2 * SIDE + 14,
+    textWidth(detail, "detail") + 2 * SIDE + 14,
+  );
   const wide = Math.max(width, ...parts.map((part) => part.x + part.width + SIDE - 2));
   const height = parts.length > 0 ? parts.at(-1)!.y + 16 + 9 : 48;
   return { form: "group", title, badge, detail, parts, width: Math.ceil(wide), height };
@@ -119,7 +127,16 @@ function readParts(graph: Graph, item: number, top: number): Part[] {
   });
   if (shown.length < reads.length) {
     const text = `${reads.length - shown.length} more reads`;
-    parts.push({ kind: "read", text, more: "", x: SIDE - 6, y: top + shown.length * 37, width: textWidth(text, "badge") + 30, height: 20, target: -1 });
+    parts.push({
+      kind: "read",
+      text,
+      more: "",
+      x: SIDE - 6,
+      y: top + shown.length * 37,
+      width: textWidth(text, "badge") + 30,
+      height: 20,
+      target: -1,
+    });
   }
   return parts;
 }
@@ -165,7 +182,9 @@ export class Contents {
   of(box: number): Content {
     let content = this.known.get(box);
     if (content === undefined) {
-      content = this.graph.isGroup(box) ? groupContent(this.graph, this.graph.groupAt(box)) : itemContent(this.graph, box);
+      content = this.graph.isGroup(box)
+        ? groupContent(this.graph, this.graph.groupAt(box))
+        : itemContent(this.graph, box);
       this.known.set(box, content);
     }
     return content;

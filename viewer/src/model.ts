@@ -147,14 +147,7 @@ export interface Series {
   points: [number, number][];
 }
 export type ChangeKind =
-  | "branch"
-  | "loop"
-  | "only-left"
-  | "only-right"
-  | "shape"
-  | "bytes"
-  | "value"
-  | "time";
+  "branch" | "loop" | "only-left" | "only-right" | "shape" | "bytes" | "value" | "time";
 export interface Change {
   kind: ChangeKind;
   text: string;

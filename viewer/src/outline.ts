@@ -8,7 +8,12 @@ const MOST_ROWS = 1200;
 
 export class Outline {
   readonly element: HTMLElement;
-  private readonly tree = h("ul", { role: "tree", class: "tree", tabindex: "0", "aria-label": "outline of the graph" });
+  private readonly tree = h("ul", {
+    role: "tree",
+    class: "tree",
+    tabindex: "0",
+    "aria-label": "outline of the graph",
+  });
   private rows: { box: number; element: HTMLElement }[] = [];
 
   constructor(private readonly view: GraphView) {
@@ -34,7 +39,12 @@ export class Outline {
     replace(
       this.tree,
       ...elements,
-      this.rows.length >= MOST_ROWS && h("li", { role: "none", class: "muted" }, "The rest is on the graph only: close some groups to see it here."),
+      this.rows.length >= MOST_ROWS &&
+        h(
+          "li",
+          { role: "none", class: "muted" },
+          "The rest is on the graph only: close some groups to see it here.",
+        ),
     );
     this.mark();
   }
@@ -55,7 +65,13 @@ export class Outline {
       for (const at of item.reads) {
         const read = graph.trace.reads[at]!;
         const place = placeOf(graph.trace, read.frame);
-        parts.push(h("span", { class: "read", title: sourceLine(graph.trace, place) }, ` ◆ → ${read.value} at ${placeText(place)}`));
+        parts.push(
+          h(
+            "span",
+            { class: "read", title: sourceLine(graph.trace, place) },
+            ` ◆ → ${read.value} at ${placeText(place)}`,
+          ),
+        );
       }
     }
     const element = h(
@@ -111,7 +127,8 @@ export class Outline {
     else if ((event.key === "Enter" || event.key === " ") && group >= 0) void this.view.toggle(group);
     else if (event.key === "ArrowRight" && group >= 0 && !isOpen) void this.view.toggle(group);
     else if (event.key === "ArrowLeft" && isOpen) void this.view.toggle(group);
-    else if (event.key === "ArrowLeft" && graph.parentOf(box) >= 0) go(this.rows.findIndex((row) => row.box === graph.groupBox(graph.parentOf(box))));
+    else if (event.key === "ArrowLeft" && graph.parentOf(box) >= 0)
+      go(this.rows.findIndex((row) => row.box === graph.groupBox(graph.parentOf(box))));
     else return;
     event.preventDefault();
     event.stopPropagation();

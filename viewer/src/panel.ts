@@ -18,7 +18,13 @@ export interface PanelEvents {
 type Row = [string, string | Node | null];
 
 function facts(rows: Row[]): HTMLElement {
-  return h("dl", {}, ...rows.flatMap(([name, value]) => (value === null || value === "" ? [] : [h("dt", {}, name), h("dd", {}, value)])));
+  return h(
+    "dl",
+    {},
+    ...rows.flatMap(([name, value]) =>
+      value === null || value === "" ? [] : [h("dt", {}, name), h("dd", {}, value)],
+    ),
+  );
 }
 
 function section(title: string, ...children: (Node | null | false)[]): HTMLElement {
@@ -64,7 +70,14 @@ export class Panel {
         ...Object.entries(node.attributes).map(([name, value]): Row => [name, value]),
         ["module", call === undefined ? null : call.path === "" ? call.kind : `${call.path} (${call.kind})`],
         ["time", node.seconds > 0 ? secondsText(node.seconds) : null],
-        ["memory", bytes > 0 ? bytesText(bytes) : node.results.length > 0 && node.kind === "op" ? "none (a view)" : null],
+        [
+          "memory",
+          bytes > 0
+            ? bytesText(bytes)
+            : node.results.length > 0 && node.kind === "op"
+              ? "none (a view)"
+              : null,
+        ],
         ["saved", node.saved > 0 ? `${bytesText(node.saved)} for backward` : null],
         ["example", node.example >= 0 ? String(node.example) : null],
         ["phase", node.phase === "backward" ? "recorded in backward" : null],
@@ -87,7 +100,12 @@ export class Panel {
     const node = trace.nodes[at]!;
     const shape = shapeText(node.results[0]?.shape ?? []);
     const place = placeText(placeOf(trace, node.frame));
-    return h("li", {}, link(node.name || node.op, () => this.events.goTo(at), `node ${at}`), h("span", { class: "muted" }, ` ${shape}${place === "" ? "" : ` · ${place}`}`));
+    return h(
+      "li",
+      {},
+      link(node.name || node.op, () => this.events.goTo(at), `node ${at}`),
+      h("span", { class: "muted" }, ` ${shape}${place === "" ? "" : ` · ${place}`}`),
+    );
   }
 
   private inputs(graph: Graph, at: number): HTMLElement | null {
@@ -96,18 +114,38 @@ export class Panel {
     if (inputs.length === 0) return null;
     return section(
       "Inputs",
-      h("ul", { class: "links" }, ...inputs.map((input) => (input.node < 0 ? h("li", {}, h("span", {}, `${input.name || "number"} `), h("code", {}, numberText(input.number))) : this.nodeLink(trace, input.node)))),
+      h(
+        "ul",
+        { class: "links" },
+        ...inputs.map((input) =>
+          input.node < 0
+            ? h(
+                "li",
+                {},
+                h("span", {}, `${input.name || "number"} `),
+                h("code", {}, numberText(input.number)),
+              )
+            : this.nodeLink(trace, input.node),
+        ),
+      ),
     );
   }
 
   private consumers(graph: Graph, at: number): HTMLElement | null {
     const { trace } = graph;
-    const found = trace.nodes.flatMap((node, index) => (node.inputs.some((input) => input.node === at) ? [index] : []));
+    const found = trace.nodes.flatMap((node, index) =>
+      node.inputs.some((input) => input.node === at) ? [index] : [],
+    );
     if (found.length === 0) return null;
     const shown = found.slice(0, 40);
     return section(
       `Read by ${found.length}`,
-      h("ul", { class: "links" }, ...shown.map((index) => this.nodeLink(trace, index)), shown.length < found.length && h("li", { class: "muted" }, `and ${found.length - shown.length} more`)),
+      h(
+        "ul",
+        { class: "links" },
+        ...shown.map((index) => this.nodeLink(trace, index)),
+        shown.length < found.length && h("li", { class: "muted" }, `and ${found.length - shown.length} more`),
+      ),
     );
   }
 
@@ -128,14 +166,31 @@ export class Panel {
     const place = placeOf(trace, frame);
     if (place === null) return null;
     const callers: Node[] = [];
-    for (let at = trace.frames[frame]!.caller, depth = 0; at >= 0 && depth < 20; at = trace.frames[at]!.caller, depth++) {
+    for (
+      let at = trace.frames[frame]!.caller, depth = 0;
+      at >= 0 && depth < 20;
+      at = trace.frames[at]!.caller, depth++
+    ) {
       const one = placeOf(trace, at);
-      callers.push(h("li", {}, h("span", { class: "muted" }, `${placeText(one)} in ${one?.function ?? "?"}()  `), h("code", {}, sourceLine(trace, one))));
+      callers.push(
+        h(
+          "li",
+          {},
+          h("span", { class: "muted" }, `${placeText(one)} in ${one?.function ?? "?"}()  `),
+          h("code", {}, sourceLine(trace, one)),
+        ),
+      );
     }
     return section(
       `${placeText(place)} in ${place.function === "<module>" ? "the script" : `${place.function}()`}`,
       sourceAround(trace, place),
-      callers.length > 0 && h("details", {}, h("summary", {}, `called from ${countText(callers.length, "place")}`), h("ul", { class: "links" }, ...callers)),
+      callers.length > 0 &&
+        h(
+          "details",
+          {},
+          h("summary", {}, `called from ${countText(callers.length, "place")}`),
+          h("ul", { class: "links" }, ...callers),
+        ),
     );
   }
 
@@ -146,7 +201,15 @@ export class Panel {
     const step = trace.backwards[graph.which]!.steps[graph.items[item]!.step]!;
     const first = trace.nodes[step.nodes[0] ?? -1];
     const known = (list: typeof step.incoming, title: string): (Node | null)[] =>
-      list.map((one, at) => (one === null ? null : showStatistics(list.length > 1 ? `${title} ${at}` : title, one, guessShape(trace, step.nodes[0] ?? -1, title, at, one.count))));
+      list.map((one, at) =>
+        one === null
+          ? null
+          : showStatistics(
+              list.length > 1 ? `${title} ${at}` : title,
+              one,
+              guessShape(trace, step.nodes[0] ?? -1, title, at, one.count),
+            ),
+      );
     return [
       this.title(step.name, `step ${graph.items[item]!.step + 1} of backward`),
       facts([
@@ -154,7 +217,10 @@ export class Panel {
         ["rows", step.rows > 1 ? String(step.rows) : null],
       ]),
       first === undefined ? null : this.source(trace, first.frame),
-      section(`Gradient of ${countText(step.nodes.length, "node")}`, h("ul", { class: "links" }, ...step.nodes.slice(0, 40).map((node) => this.nodeLink(trace, node)))),
+      section(
+        `Gradient of ${countText(step.nodes.length, "node")}`,
+        h("ul", { class: "links" }, ...step.nodes.slice(0, 40).map((node) => this.nodeLink(trace, node))),
+      ),
       ...known(step.incoming, "Incoming gradient"),
       ...known(step.outgoing, "Outgoing gradient"),
     ];
@@ -174,7 +240,12 @@ export class Panel {
         ["time", batch.seconds > 0 ? secondsText(batch.seconds) : null],
         ["note", batch.note],
       ]),
-      batch.place < 0 ? null : section(placeText(trace.places[batch.place] ?? null), sourceAround(trace, trace.places[batch.place] ?? null)),
+      batch.place < 0
+        ? null
+        : section(
+            placeText(trace.places[batch.place] ?? null),
+            sourceAround(trace, trace.places[batch.place] ?? null),
+          ),
       section(
         "Its rows",
         h(
@@ -186,7 +257,8 @@ export class Panel {
             if (example >= 0) row.append(h("span", { class: "muted" }, ` · example ${example}`));
             return row;
           }),
-          shown.length < batch.nodes.length && h("li", { class: "muted" }, `and ${batch.nodes.length - shown.length} more`),
+          shown.length < batch.nodes.length &&
+            h("li", { class: "muted" }, `and ${batch.nodes.length - shown.length} more`),
         ),
       ),
     );
@@ -199,8 +271,20 @@ export class Panel {
     const { kind, label, frame, count } = graph.groups[group]!;
     const sum = graph.sums[group]!;
     const { trace } = graph;
-    const names: Record<string, string> = { module: "module", function: "function", loop: "loop", iteration: "iteration of a loop", part: "part of a long list" };
-    const parameters = new Set(graph.itemsIn(graph.groupBox(group)).flatMap((item) => graph.items[item]!.chips.filter((chip) => trace.nodes[chip]!.kind === "parameter")));
+    const names: Record<string, string> = {
+      module: "module",
+      function: "function",
+      loop: "loop",
+      iteration: "iteration of a loop",
+      part: "part of a long list",
+    };
+    const parameters = new Set(
+      graph
+        .itemsIn(graph.groupBox(group))
+        .flatMap((item) =>
+          graph.items[item]!.chips.filter((chip) => trace.nodes[chip]!.kind === "parameter"),
+        ),
+    );
     let parameterBytes = 0;
     let numbers = 0;
     for (const at of parameters)
@@ -211,13 +295,21 @@ export class Panel {
     return [
       this.title(graph.labelOf(graph.groupBox(group)), names[kind] ?? kind),
       facts([
-        ["path", kind === "module" && label !== graph.labelOf(graph.groupBox(group)) ? label.split(" ")[0]! : null],
+        [
+          "path",
+          kind === "module" && label !== graph.labelOf(graph.groupBox(group)) ? label.split(" ")[0]! : null,
+        ],
         ["ran", kind === "loop" || count > 1 ? countText(count, "time") : null],
         [graph.view === "backward" ? "steps" : "ops", sum.items.toLocaleString("en")],
         ["time", sum.seconds > 0 ? secondsText(sum.seconds) : null],
         ["memory", sum.bytes > 0 ? bytesText(sum.bytes) : null],
         ["saved", sum.saved > 0 ? `${bytesText(sum.saved)} for backward` : null],
-        ["parameters", parameters.size > 0 ? `${parameters.size}, with ${numbers.toLocaleString("en")} numbers${parameterBytes > 0 ? ` (${bytesText(parameterBytes)})` : ""}` : null],
+        [
+          "parameters",
+          parameters.size > 0
+            ? `${parameters.size}, with ${numbers.toLocaleString("en")} numbers${parameterBytes > 0 ? ` (${bytesText(parameterBytes)})` : ""}`
+            : null,
+        ],
         ["decisions", sum.reads > 0 ? String(sum.reads) : null],
         ["NaN or inf", sum.bad > 0 ? `in ${countText(sum.bad, "op")}` : null],
       ]),
@@ -232,7 +324,14 @@ export class Panel {
             .childrenOf(group)
             .slice(0, 60)
             .map((box) =>
-              h("li", {}, graph.isGroup(box) ? link(graph.labelOf(box), () => this.events.goToGroup(graph.groupAt(box))) : link(graph.labelOf(box), () => this.events.goToStep(box)), !graph.isGroup(box) && h("span", { class: "muted" }, ` ${graph.items[box]!.detail}`)),
+              h(
+                "li",
+                {},
+                graph.isGroup(box)
+                  ? link(graph.labelOf(box), () => this.events.goToGroup(graph.groupAt(box)))
+                  : link(graph.labelOf(box), () => this.events.goToStep(box)),
+                !graph.isGroup(box) && h("span", { class: "muted" }, ` ${graph.items[box]!.detail}`),
+              ),
             ),
         ),
       ),
@@ -253,7 +352,13 @@ export class Panel {
           ...rows.slice(0, 14).map(([op, count]) => {
             const bar = h("span", { class: "bar" });
             bar.style.width = `${(100 * count) / most}%`;
-            return h("tr", {}, h("td", {}, shorten(op, 24)), h("td", { class: "count" }, count.toLocaleString("en")), h("td", { class: "bars" }, bar));
+            return h(
+              "tr",
+              {},
+              h("td", {}, shorten(op, 24)),
+              h("td", { class: "count" }, count.toLocaleString("en")),
+              h("td", { class: "bars" }, bar),
+            );
           }),
         ),
       ),
@@ -276,8 +381,7 @@ export class Panel {
       saved += steps ? 0 : trace.nodes[item.node]!.saved;
     }
     let parameters = 0;
-    for (const node of trace.nodes)
-      if (node.kind === "parameter") parameters += 1;
+    for (const node of trace.nodes) if (node.kind === "parameter") parameters += 1;
     for (const node of trace.nodes)
       if (node.kind === "parameter") numbers += (node.results[0]?.shape ?? []).reduce((a, b) => a * b, 1);
     const bad = graph.items.filter((item) => graph.numbersOf(item) > 1);
@@ -285,7 +389,12 @@ export class Panel {
       this.title(graph.page.title, graph.view === "backward" ? "backward" : "graph"),
       facts([
         [steps ? "steps" : "nodes", (steps ? graph.items.length : trace.nodes.length).toLocaleString("en")],
-        ["parameters", parameters > 0 ? `${parameters.toLocaleString("en")}, with ${numbers.toLocaleString("en")} numbers` : null],
+        [
+          "parameters",
+          parameters > 0
+            ? `${parameters.toLocaleString("en")}, with ${numbers.toLocaleString("en")} numbers`
+            : null,
+        ],
         ["time", seconds > 0 ? `${secondsText(seconds)} in ops` : null],
         ["run", trace.seconds > 0 ? secondsText(trace.seconds) : null],
         ["memory", bytes > 0 ? bytesText(bytes) : null],
@@ -294,11 +403,23 @@ export class Panel {
       bad.length > 0
         ? section(
             "NaN or inf",
-            h("p", {}, `in ${countText(bad.length, "op")}; the first is `, link(bad[0]!.label, () => (steps ? this.events.goToStep(bad[0]!.step) : this.events.goTo(bad[0]!.node))), "."),
+            h(
+              "p",
+              {},
+              `in ${countText(bad.length, "op")}; the first is `,
+              link(bad[0]!.label, () =>
+                steps ? this.events.goToStep(bad[0]!.step) : this.events.goTo(bad[0]!.node),
+              ),
+              ".",
+            ),
           )
         : null,
       trace.reads.length > 0
-        ? section("Decisions", ...trace.reads.slice(0, 30).map((_, at) => this.read(trace, at)), trace.reads.length > 30 && h("p", { class: "muted" }, `and ${trace.reads.length - 30} more`))
+        ? section(
+            "Decisions",
+            ...trace.reads.slice(0, 30).map((_, at) => this.read(trace, at)),
+            trace.reads.length > 30 && h("p", { class: "muted" }, `and ${trace.reads.length - 30} more`),
+          )
         : null,
       ops.size > 0 ? this.opCounts(ops) : null,
     ];
@@ -307,7 +428,9 @@ export class Panel {
 
 function guessShape(trace: Trace, node: number, title: string, at: number, count: number): number[] {
   const of = trace.nodes[node];
-  const result = title.startsWith("In") ? of?.results[at] : trace.nodes[of?.inputs[at]?.node ?? -1]?.results[of?.inputs[at]?.output ?? 0];
+  const result = title.startsWith("In")
+    ? of?.results[at]
+    : trace.nodes[of?.inputs[at]?.node ?? -1]?.results[of?.inputs[at]?.output ?? 0];
   const shape = result?.shape ?? [count];
   return shape.reduce((a, b) => a * b, 1) === count ? shape : [count];
 }
@@ -315,12 +438,26 @@ function guessShape(trace: Trace, node: number, title: string, at: number, count
 /** The red banner of a run that ended with an exception. */
 export function failureBanner(trace: Trace, failure: Failure, goTo: (() => void) | null): HTMLElement {
   const place = placeOf(trace, failure.frame);
-  const where = place === null ? "" : ` at ${placeText(place)} in ${place.function === "<module>" ? "the script" : `${place.function}()`}`;
+  const where =
+    place === null
+      ? ""
+      : ` at ${placeText(place)} in ${place.function === "<module>" ? "the script" : `${place.function}()`}`;
   return h(
     "div",
     { class: "banner", role: "alert" },
-    h("div", { class: "banner-text" }, h("strong", {}, failure.kind), `${where}: `, h("span", { class: "message" }, failure.message)),
+    h(
+      "div",
+      { class: "banner-text" },
+      h("strong", {}, failure.kind),
+      `${where}: `,
+      h("span", { class: "message" }, failure.message),
+    ),
     sourceAround(trace, place, 2) ?? null,
-    h("p", {}, `The graph so far: ${countText(failure.after, "node")} had been recorded. `, goTo !== null && link("Go to the last one", goTo)),
+    h(
+      "p",
+      {},
+      `The graph so far: ${countText(failure.after, "node")} had been recorded. `,
+      goTo !== null && link("Go to the last one", goTo),
+    ),
   );
 }

@@ -254,7 +254,11 @@ function trace(value: unknown, where: string): Trace {
     title: text(it.title, `${where}.title`),
     places: places.map((value, at): Place => {
       const one = object(value, `${where}.places[${at}]`);
-      return { file: text(one.file, "file"), line: number(one.line, "line"), function: text(one.function, "function") };
+      return {
+        file: text(one.file, "file"),
+        line: number(one.line, "line"),
+        function: text(one.function, "function"),
+      };
     }),
     frames: frames.map((value, at): Frame => {
       const one = object(value, `${where}.frames[${at}]`);
@@ -273,12 +277,16 @@ function trace(value: unknown, where: string): Trace {
       };
     }),
     nodes: nodes.map((one, at) => node(one, `${where}.nodes[${at}]`, counts)),
-    outputs: list(it.outputs, `${where}.outputs`).map((one, at) => input(one, `${where}.outputs[${at}]`, counts.nodes)),
+    outputs: list(it.outputs, `${where}.outputs`).map((one, at) =>
+      input(one, `${where}.outputs[${at}]`, counts.nodes),
+    ),
     reads: list(it.reads, `${where}.reads`).map((one, at) => read(one, `${where}.reads[${at}]`, counts)),
     plans: list(it.plans, `${where}.plans`).map((value, at): Plan => {
       const one = object(value, `${where}.plans[${at}]`);
       return {
-        batches: list(one.batches, "batches").map((each, k) => batch(each, `${where}.plans[${at}].batches[${k}]`, counts)),
+        batches: list(one.batches, "batches").map((each, k) =>
+          batch(each, `${where}.plans[${at}].batches[${k}]`, counts),
+        ),
         seconds: number(one.seconds, "seconds"),
         seconds_planning: number(one.seconds_planning, "seconds_planning"),
         start: number(one.start, "start"),
@@ -288,7 +296,9 @@ function trace(value: unknown, where: string): Trace {
     backwards: list(it.backwards, `${where}.backwards`).map((value, at): Backward => {
       const one = object(value, `${where}.backwards[${at}]`);
       return {
-        steps: list(one.steps, "steps").map((each, k) => step(each, `${where}.backwards[${at}].steps[${k}]`, counts)),
+        steps: list(one.steps, "steps").map((each, k) =>
+          step(each, `${where}.backwards[${at}].steps[${k}]`, counts),
+        ),
         seconds: number(one.seconds, "seconds"),
         start: number(one.start, "start"),
         place: index(one.place, `${where}.backwards[${at}].place`, counts.places),
@@ -425,7 +435,8 @@ export function readPage(value: unknown): Page {
   const graphs = list(it.graphs, "graphs").map((one, at) => readGraph(one, `graphs[${at}]`));
   const series = readSeries(it.series);
   const live = it.live === true;
-  if (graphs.length === 0 && series.length === 0 && !live) fail("This page has no graphs and no curves in it.");
+  if (graphs.length === 0 && series.length === 0 && !live)
+    fail("This page has no graphs and no curves in it.");
   return { title: text(it.title, "title", "Weft"), graphs, diff: readDiff(it.diff, graphs), series, live };
 }
 

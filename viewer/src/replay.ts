@@ -8,10 +8,30 @@ import type { GraphView } from "./view";
 export class Replay {
   readonly element: HTMLElement;
   active = false;
-  private readonly play = h("button", { class: "icon", type: "button", title: "Play (p)", "aria-label": "play", onclick: () => this.toggle() }, "▶");
-  private readonly slider = h("input", { type: "range", min: "0", max: "0", step: "1", "aria-label": "replay: how much has been recorded" });
+  private readonly play = h(
+    "button",
+    { class: "icon", type: "button", title: "Play (p)", "aria-label": "play", onclick: () => this.toggle() },
+    "▶",
+  );
+  private readonly slider = h("input", {
+    type: "range",
+    min: "0",
+    max: "0",
+    step: "1",
+    "aria-label": "replay: how much has been recorded",
+  });
   private readonly text = h("output", { class: "replay-text" });
-  private readonly end = h("button", { class: "icon", type: "button", title: "End the replay (Esc)", "aria-label": "end the replay", onclick: () => this.stop() }, "✕");
+  private readonly end = h(
+    "button",
+    {
+      class: "icon",
+      type: "button",
+      title: "End the replay (Esc)",
+      "aria-label": "end the replay",
+      onclick: () => this.stop(),
+    },
+    "✕",
+  );
   private graph: Graph | null = null;
   private timer = 0;
 
@@ -20,7 +40,14 @@ export class Replay {
     /** The newest item, -1 before the first, null when the replay has ended. */
     private readonly moved: (item: number | null) => void,
   ) {
-    this.element = h("div", { class: "replay", role: "group", "aria-label": "replay" }, this.play, this.slider, this.text, this.end);
+    this.element = h(
+      "div",
+      { class: "replay", role: "group", "aria-label": "replay" },
+      this.play,
+      this.slider,
+      this.text,
+      this.end,
+    );
     this.slider.addEventListener("input", () => {
       this.pause();
       this.show(Number(this.slider.value));
@@ -105,14 +132,19 @@ export class Replay {
       const frame = trace.nodes[item.node]?.frame ?? -1;
       const place = placeOf(trace, frame);
       const next = graph.items[count]?.node ?? trace.nodes.length;
-      const reads = item.kind === "step" ? [] : trace.reads.filter((read) => read.after > item.node && read.after <= next);
+      const reads =
+        item.kind === "step"
+          ? []
+          : trace.reads.filter((read) => read.after > item.node && read.after <= next);
       replace(
         this.text,
         h("span", { class: "muted" }, `${count.toLocaleString("en")} / ${graph.count.toLocaleString("en")} `),
         h("strong", {}, item.label),
         h("span", { class: "muted" }, ` ${placeText(place)} `),
         h("code", {}, sourceLine(trace, place)),
-        ...reads.map((read) => h("span", { class: "read" }, ` ◆ → ${read.value} at ${placeText(placeOf(trace, read.frame))}`)),
+        ...reads.map((read) =>
+          h("span", { class: "read" }, ` ◆ → ${read.value} at ${placeText(placeOf(trace, read.frame))}`),
+        ),
       );
     }
     this.moved(count - 1);

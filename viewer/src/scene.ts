@@ -44,7 +44,9 @@ export function taskOf(graph: Graph, level: Level, contents: Contents): LevelTas
   for (const edge of level.edges) edges.push(edge.upper, edge.lower, edge.upperPort, edge.lowerPort);
   return {
     widths: level.boxes.map((box, at) =>
-      level.inner[at] === null ? contents.of(box).width : Math.max(150, textWidth(contents.of(box).title, "title") + 100),
+      level.inner[at] === null
+        ? contents.of(box).width
+        : Math.max(150, textWidth(contents.of(box).title, "title") + 100),
     ),
     heights: level.boxes.map((box) => contents.of(box).height),
     inner: level.inner.map((one) => (one === null ? null : taskOf(graph, one, contents))),
@@ -80,7 +82,12 @@ export class Scene {
 
   private add(level: Level, places: LevelPlaces, left: number, top: number, depth: number): void {
     level.boxes.forEach((box, at) => {
-      const [x, y, width, height] = places.boxes.slice(4 * at, 4 * at + 4) as [number, number, number, number];
+      const [x, y, width, height] = places.boxes.slice(4 * at, 4 * at + 4) as [
+        number,
+        number,
+        number,
+        number,
+      ];
       const inner = level.inner[at] ?? null;
       const entry: Box = { box, x: left + x, y: top + y, width, height, depth, open: inner !== null };
       this.boxes.push(entry);
@@ -107,7 +114,12 @@ export class Scene {
         if (from === i && drawn.has(key) && !edge.control) from = i + 2;
         drawn.add(key);
       }
-      this.segments.push({ edge, points, from, head: points.length > 0 && isClosed(end) ? (edge.reversed ? -1 : 1) : 0 });
+      this.segments.push({
+        edge,
+        points,
+        from,
+        head: points.length > 0 && isClosed(end) ? (edge.reversed ? -1 : 1) : 0,
+      });
     });
   }
 
@@ -135,10 +147,23 @@ export class Scene {
       const list = [...others];
       const name = this.graph.labelOf(list[0]!);
       const short = name.length > 18 ? `${name.slice(0, 17)}…` : name;
-      const text = list.length > 1 ? (top ? `↧ ${short} +${list.length - 1}` : `↧ ${list.length} readers`) : `↧ ${short}`;
+      const text =
+        list.length > 1
+          ? top
+            ? `↧ ${short} +${list.length - 1}`
+            : `↧ ${list.length} readers`
+          : `↧ ${short}`;
       const width = textWidth(text, "chip") + 12;
       const x = top ? place.x + 6 : place.x + place.width - width - 6;
-      this.portals.push({ box, others: list, top, text, x, y: top ? place.y - 17 : place.y + place.height + 3, width });
+      this.portals.push({
+        box,
+        others: list,
+        top,
+        text,
+        x,
+        y: top ? place.y - 17 : place.y + place.height + 3,
+        width,
+      });
     }
   }
 
@@ -186,7 +211,10 @@ export class Scene {
   }
 
   portalAt(x: number, y: number): Portal | null {
-    return this.portals.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + 15) ?? null;
+    return (
+      this.portals.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + 15) ??
+      null
+    );
   }
 
   /** Wires that begin or end in a box or inside of it. */
@@ -207,4 +235,3 @@ export class Scene {
     return this.visible.wires.filter((wire) => inside.has(wire.source) !== inside.has(wire.target));
   }
 }
-

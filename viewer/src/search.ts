@@ -25,8 +25,13 @@ class Index {
     graph.groups.forEach((group, at) => {
       if (graph.childrenOf(at).length === 0 || group.kind === "part") return;
       const title = group.kind === "iteration" ? `iteration ${group.label}` : group.label;
-      const detail = [group.kind, placeText(placeOf(trace, group.frame))].filter((one) => one !== "").join(" · ");
-      this.entries.push({ text: `${title} ${detail}`.toLowerCase(), found: { item: -1, chip: -1, group: at, title, detail } });
+      const detail = [group.kind, placeText(placeOf(trace, group.frame))]
+        .filter((one) => one !== "")
+        .join(" · ");
+      this.entries.push({
+        text: `${title} ${detail}`.toLowerCase(),
+        found: { item: -1, chip: -1, group: at, title, detail },
+      });
     });
     const readers = new Map<number, number>();
     graph.items.forEach((item, at) => {
@@ -49,12 +54,19 @@ class Index {
   }
 
   find(query: string): Found[] {
-    const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = query
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     if (words.length === 0) return [];
     // "model.py:1" is not line 12: a line is found whole.
     const line = /:\d+$/;
     const matches = (text: string): boolean =>
-      words.every((word) => (line.test(word) ? new RegExp(`${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?!\\d)`).test(text) : text.includes(word)));
+      words.every((word) =>
+        line.test(word)
+          ? new RegExp(`${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?!\\d)`).test(text)
+          : text.includes(word),
+      );
     return this.entries.filter((entry) => matches(entry.text)).map((entry) => entry.found);
   }
 }
@@ -69,7 +81,12 @@ export class Search {
     autocomplete: "off",
     spellcheck: "false",
   });
-  private readonly results = h("ul", { id: "search-results", class: "results", role: "listbox", "aria-label": "found" });
+  private readonly results = h("ul", {
+    id: "search-results",
+    class: "results",
+    role: "listbox",
+    "aria-label": "found",
+  });
   private readonly count = h("span", { class: "found", role: "status" });
   private index: Index | null = null;
   private indexed: Graph | null = null;
@@ -111,18 +128,30 @@ export class Search {
     this.found = this.index!.find(this.input.value);
     this.at = -1;
     this.view.match(this.found.flatMap((one) => (one.item >= 0 ? [one.item] : [])));
-    this.count.textContent = this.input.value.trim() === "" ? "" : this.found.length === 0 ? "none" : this.found.length.toLocaleString("en");
+    this.count.textContent =
+      this.input.value.trim() === ""
+        ? ""
+        : this.found.length === 0
+          ? "none"
+          : this.found.length.toLocaleString("en");
     replace(
       this.results,
-      ...this.found.slice(0, MOST_SHOWN).map((one, at) =>
-        h(
-          "li",
-          { role: "option", "aria-selected": "false", onmousedown: (event: MouseEvent) => (event.preventDefault(), this.goTo(at)) },
-          h("span", { class: "name" }, one.title),
-          h("span", { class: "muted" }, ` ${one.detail}`),
+      ...this.found
+        .slice(0, MOST_SHOWN)
+        .map((one, at) =>
+          h(
+            "li",
+            {
+              role: "option",
+              "aria-selected": "false",
+              onmousedown: (event: MouseEvent) => (event.preventDefault(), this.goTo(at)),
+            },
+            h("span", { class: "name" }, one.title),
+            h("span", { class: "muted" }, ` ${one.detail}`),
+          ),
         ),
-      ),
-      this.found.length > MOST_SHOWN && h("li", { class: "muted" }, `and ${(this.found.length - MOST_SHOWN).toLocaleString("en")} more`),
+      this.found.length > MOST_SHOWN &&
+        h("li", { class: "muted" }, `and ${(this.found.length - MOST_SHOWN).toLocaleString("en")} more`),
     );
     this.results.hidden = this.found.length === 0;
   }
@@ -135,7 +164,9 @@ export class Search {
   private goTo(at: number): void {
     this.at = at;
     const one = this.found[at]!;
-    [...this.results.children].forEach((row, index) => row.setAttribute("aria-selected", String(index === at)));
+    [...this.results.children].forEach((row, index) =>
+      row.setAttribute("aria-selected", String(index === at)),
+    );
     this.results.children[at]?.scrollIntoView({ block: "nearest" });
     this.count.textContent = `${at + 1} of ${this.found.length}`;
     if (one.item >= 0) void this.view.reveal(one.item, one.chip);

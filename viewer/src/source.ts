@@ -25,15 +25,24 @@ export function sourceAround(trace: Trace, place: Place | null, around = 4): HTM
   const lines = trace.sources[place.file];
   if (lines?.[String(place.line)] === undefined) return null;
   const numbers: number[] = [];
-  for (let line = place.line - around; line <= place.line + around; line++) if (lines[String(line)] !== undefined) numbers.push(line);
-  const indent = Math.min(...numbers.map((line) => lines[String(line)]!).filter((text) => text.trim() !== "").map((text) => text.length - text.trimStart().length));
+  for (let line = place.line - around; line <= place.line + around; line++)
+    if (lines[String(line)] !== undefined) numbers.push(line);
+  const indent = Math.min(
+    ...numbers
+      .map((line) => lines[String(line)]!)
+      .filter((text) => text.trim() !== "")
+      .map((text) => text.length - text.trimStart().length),
+  );
   return h(
     "div",
     { class: "source", role: "group", "aria-label": `source at ${placeText(place)}` },
     ...numbers.map((line) =>
       h(
         "div",
-        { class: line === place.line ? "line here" : "line", "aria-current": line === place.line ? "true" : null },
+        {
+          class: line === place.line ? "line here" : "line",
+          "aria-current": line === place.line ? "true" : null,
+        },
         h("span", { class: "number" }, String(line)),
         h("code", {}, ...coloured(lines[String(line)]!.slice(Number.isFinite(indent) ? indent : 0) || " ")),
       ),

@@ -14,11 +14,15 @@ function histogram(facts: Statistics): Element {
   svg.setAttribute("viewBox", `0 0 ${count * 10} 60`);
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `histogram from ${numberText(facts.minimum)} to ${numberText(facts.maximum)}`);
+  svg.setAttribute(
+    "aria-label",
+    `histogram from ${numberText(facts.minimum)} to ${numberText(facts.maximum)}`,
+  );
   facts.histogram.forEach((value, at) => {
     const bar = document.createElementNS(SVG, "rect");
     const tall = value === 0 ? 0 : Math.max(1.5, (value / most) * 58);
-    for (const [name, one] of Object.entries({ x: at * 10 + 0.5, y: 60 - tall, width: 9, height: tall })) bar.setAttribute(name, String(one));
+    for (const [name, one] of Object.entries({ x: at * 10 + 0.5, y: 60 - tall, width: 9, height: tall }))
+      bar.setAttribute(name, String(one));
     const title = document.createElementNS(SVG, "title");
     const low = facts.minimum ?? 0;
     const step = ((facts.maximum ?? 0) - low) / count;
@@ -26,7 +30,17 @@ function histogram(facts: Statistics): Element {
     bar.append(title);
     svg.append(bar);
   });
-  return h("div", { class: "histogram-with-range" }, svg as unknown as Node, h("div", { class: "range" }, h("span", {}, numberText(facts.minimum)), h("span", {}, numberText(facts.maximum))));
+  return h(
+    "div",
+    { class: "histogram-with-range" },
+    svg as unknown as Node,
+    h(
+      "div",
+      { class: "range" },
+      h("span", {}, numberText(facts.minimum)),
+      h("span", {}, numberText(facts.maximum)),
+    ),
+  );
 }
 
 function cell(value: number): HTMLElement {
@@ -67,7 +81,8 @@ export function showStatistics(title: string, facts: Statistics, shape: number[]
       ["range", `${numberText(facts.minimum)} … ${numberText(facts.maximum)}`, false],
       ["mean ± std", `${numberText(facts.mean)} ± ${numberText(facts.deviation)}`, false],
     );
-  if (facts.zeros > 0) rows.push(["zeros", `${facts.zeros.toLocaleString("en")} of ${facts.count.toLocaleString("en")}`, false]);
+  if (facts.zeros > 0)
+    rows.push(["zeros", `${facts.zeros.toLocaleString("en")} of ${facts.count.toLocaleString("en")}`, false]);
   if (facts.nans > 0) rows.push(["NaN", facts.nans.toLocaleString("en"), true]);
   if (facts.infinities > 0) rows.push(["inf", facts.infinities.toLocaleString("en"), true]);
   return h(
@@ -76,6 +91,13 @@ export function showStatistics(title: string, facts: Statistics, shape: number[]
     h("h3", {}, title),
     whole ? table(facts.values!, shape) : facts.histogram.length > 0 ? histogram(facts) : null,
     rows.length > 0 &&
-      h("dl", {}, ...rows.flatMap(([name, value, bad]) => [h("dt", {}, name), h("dd", { class: bad ? "bad" : null }, value)])),
+      h(
+        "dl",
+        {},
+        ...rows.flatMap(([name, value, bad]) => [
+          h("dt", {}, name),
+          h("dd", { class: bad ? "bad" : null }, value),
+        ]),
+      ),
   );
 }

@@ -12,7 +12,12 @@ interface Column {
 }
 
 /** A table whose rows are chosen by click or by arrow keys and Enter. */
-function table(label: string, columns: Column[], rows: (Node | string)[][], chosen: (at: number) => void): HTMLElement {
+function table(
+  label: string,
+  columns: Column[],
+  rows: (Node | string)[][],
+  chosen: (at: number) => void,
+): HTMLElement {
   const body = h("tbody");
   const choose = (at: number): void => {
     [...body.children].forEach((row, index) => row.setAttribute("aria-selected", String(index === at)));
@@ -28,7 +33,12 @@ function table(label: string, columns: Column[], rows: (Node | string)[][], chos
           onclick: () => choose(at),
           onkeydown: (event: KeyboardEvent) => {
             const row = event.currentTarget as HTMLElement;
-            const other = event.key === "ArrowDown" ? row.nextElementSibling : event.key === "ArrowUp" ? row.previousElementSibling : null;
+            const other =
+              event.key === "ArrowDown"
+                ? row.nextElementSibling
+                : event.key === "ArrowUp"
+                  ? row.previousElementSibling
+                  : null;
             if (event.key === "Enter" || event.key === " ") choose(at);
             else if (other instanceof HTMLElement) other.focus();
             else return;
@@ -43,8 +53,22 @@ function table(label: string, columns: Column[], rows: (Node | string)[][], chos
   return h(
     "div",
     { class: "table-scroll" },
-    h("table", { class: "dock-table", role: "grid", "aria-label": label }, h("thead", {}, h("tr", {}, ...columns.map((one) => h("th", { scope: "col", class: one.number ? "number" : null }, one.title)))), body),
-    rows.length > MOST_ROWS && h("p", { class: "muted" }, `and ${(rows.length - MOST_ROWS).toLocaleString("en")} more rows`),
+    h(
+      "table",
+      { class: "dock-table", role: "grid", "aria-label": label },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...columns.map((one) => h("th", { scope: "col", class: one.number ? "number" : null }, one.title)),
+        ),
+      ),
+      body,
+    ),
+    rows.length > MOST_ROWS &&
+      h("p", { class: "muted" }, `and ${(rows.length - MOST_ROWS).toLocaleString("en")} more rows`),
   );
 }
 
@@ -56,7 +80,8 @@ function bar(part: number): HTMLElement {
 
 export function planTable(trace: Trace, plan: Plan, chosen: (batch: number) => void): HTMLElement {
   const most = Math.max(0, ...plan.batches.map((batch) => batch.seconds));
-  const timed = (seconds: number): Node => h("span", { class: "timed" }, seconds > 0 ? secondsText(seconds) : "–", most > 0 && bar(seconds / most));
+  const timed = (seconds: number): Node =>
+    h("span", { class: "timed" }, seconds > 0 ? secondsText(seconds) : "–", most > 0 && bar(seconds / most));
   return table(
     "batches of the plan",
     [
@@ -85,7 +110,8 @@ export function planSummary(trace: Trace, plan: Plan): string {
   const rows = plan.batches.reduce((sum, batch) => sum + batch.nodes.length, 0);
   const copied = plan.batches.reduce((sum, batch) => sum + batch.bytes_copied, 0);
   const parts = [`${countText(rows, "node")} ran in ${countText(plan.batches.length, "batch", "batches")}`];
-  if (plan.seconds > 0) parts.push(`${secondsText(plan.seconds)}, of which planning ${secondsText(plan.seconds_planning)}`);
+  if (plan.seconds > 0)
+    parts.push(`${secondsText(plan.seconds)}, of which planning ${secondsText(plan.seconds_planning)}`);
   if (copied > 0) parts.push(`${bytesText(copied)} copied`);
   const place = trace.places[plan.place];
   if (place !== undefined) parts.push(`needed at ${placeText(place)}`);
@@ -119,7 +145,12 @@ export function backwardTable(trace: Trace, backward: Backward, chosen: (step: n
       String(at + 1),
       step.name,
       String(step.nodes.length),
-      h("span", { class: "timed" }, step.seconds > 0 ? secondsText(step.seconds) : "–", most > 0 && bar(step.seconds / most)),
+      h(
+        "span",
+        { class: "timed" },
+        step.seconds > 0 ? secondsText(step.seconds) : "–",
+        most > 0 && bar(step.seconds / most),
+      ),
       rangeText(step.incoming),
       rangeText(step.outgoing),
       placeText(placeOf(trace, trace.nodes[step.nodes[0] ?? -1]?.frame ?? -1)),

@@ -82,7 +82,13 @@ export class GraphView {
     private readonly events: ViewEvents,
     label: string,
   ) {
-    this.canvas = h("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": label, "aria-describedby": "graph-help" });
+    this.canvas = h("canvas", {
+      class: "graph",
+      tabindex: "0",
+      role: "application",
+      "aria-label": label,
+      "aria-describedby": "graph-help",
+    });
     this.minimap = h("canvas", { class: "minimap", "aria-hidden": "true" });
     this.element = h("div", { class: "view" }, this.canvas, this.minimap);
     this.context = this.canvas.getContext("2d", { alpha: false })!;
@@ -154,7 +160,13 @@ export class GraphView {
     if (before && after) {
       // What was opened or closed stays where the eye is.
       const { k, x, y } = this.transform;
-      this.setTransform(new ZoomTransform(k, x + (before.x + before.width / 2 - after.x - after.width / 2) * k, y + (before.y - after.y) * k));
+      this.setTransform(
+        new ZoomTransform(
+          k,
+          x + (before.x + before.width / 2 - after.x - after.width / 2) * k,
+          y + (before.y - after.y) * k,
+        ),
+      );
     }
     this.request();
     this.events.changed();
@@ -165,7 +177,8 @@ export class GraphView {
   private resolve(): void {
     const shownBy = this.scene?.visible.shownBy;
     if (shownBy === undefined) return;
-    const boxes = (items: number[]): Set<number> => new Set(items.map((item) => shownBy[item]!).filter((box) => box >= 0));
+    const boxes = (items: number[]): Set<number> =>
+      new Set(items.map((item) => shownBy[item]!).filter((box) => box >= 0));
     this.state.highlighted = this.highlightedItems === null ? null : boxes(this.highlightedItems);
     this.state.matches = boxes(this.matchedItems);
     this.state.newest = this.newestItem < 0 ? -1 : shownBy[this.newestItem]!;
@@ -226,7 +239,9 @@ export class GraphView {
       this.open.add(group);
       if (countBoxes(graph, this.open) > MOST_BOXES) {
         this.open.delete(group);
-        this.events.said(`Opening this would show more than ${MOST_BOXES.toLocaleString("en")} boxes; close others first.`);
+        this.events.said(
+          `Opening this would show more than ${MOST_BOXES.toLocaleString("en")} boxes; close others first.`,
+        );
         return;
       }
     }
@@ -239,7 +254,8 @@ export class GraphView {
   /** A selected box that went out of sight gives its selection to the box that now shows it. */
   private fixSelection(): void {
     const { graph, scene } = this;
-    if (graph === null || scene === null || this.selection.box < 0 || scene.byBox.has(this.selection.box)) return;
+    if (graph === null || scene === null || this.selection.box < 0 || scene.byBox.has(this.selection.box))
+      return;
     let box = this.selection.box;
     while (!scene.byBox.has(box) && graph.parentOf(box) >= 0) box = graph.groupBox(graph.parentOf(box));
     this.select({ box, chip: -1 });
@@ -349,7 +365,10 @@ export class GraphView {
       this.keepInSight(first.box);
       return;
     }
-    const centre = (box: Box): [number, number] => [box.x + box.width / 2, box.y + (box.open ? HEADER / 2 : box.height / 2)];
+    const centre = (box: Box): [number, number] => [
+      box.x + box.width / 2,
+      box.y + (box.open ? HEADER / 2 : box.height / 2),
+    ];
     const [x, y] = centre(now);
     const vertical = direction === "up" || direction === "down";
     let candidates: Box[] = [];
@@ -364,13 +383,18 @@ export class GraphView {
         if (box === now) return false;
         if (direction === "up") return by < y - 4;
         if (direction === "down") return by > y + 4;
-        return Math.abs(by - y) < Math.max(60, now.open ? 0 : now.height) && (direction === "left" ? bx < x - 4 : bx > x + 4);
+        return (
+          Math.abs(by - y) < Math.max(60, now.open ? 0 : now.height) &&
+          (direction === "left" ? bx < x - 4 : bx > x + 4)
+        );
       });
     let best: Box | null = null;
     let nearest = Infinity;
     for (const box of candidates) {
       const [bx, by] = centre(box);
-      const distance = vertical ? Math.abs(by - y) + Math.abs(bx - x) * 0.6 : Math.abs(bx - x) + Math.abs(by - y) * 3;
+      const distance = vertical
+        ? Math.abs(by - y) + Math.abs(bx - x) * 0.6
+        : Math.abs(bx - x) + Math.abs(by - y) * 3;
       if (distance < nearest) [best, nearest] = [box, distance];
     }
     if (best === null) return;
@@ -380,7 +404,8 @@ export class GraphView {
 
   async activate(): Promise<void> {
     const { graph } = this;
-    if (graph !== null && this.selection.box >= 0 && graph.isGroup(this.selection.box)) await this.toggle(graph.groupAt(this.selection.box));
+    if (graph !== null && this.selection.box >= 0 && graph.isGroup(this.selection.box))
+      await this.toggle(graph.groupAt(this.selection.box));
   }
 
   // ---- Where to look ----
@@ -392,7 +417,10 @@ export class GraphView {
   /** The scale at which the whole graph is to be seen. */
   private wholeScale(): number {
     const { width, height } = this.size;
-    return Math.min((width - 48) / Math.max(1, this.scene?.width ?? 1), (height - 48) / Math.max(1, this.scene?.height ?? 1));
+    return Math.min(
+      (width - 48) / Math.max(1, this.scene?.width ?? 1),
+      (height - 48) / Math.max(1, this.scene?.height ?? 1),
+    );
   }
 
   /** The whole graph. */
@@ -400,7 +428,9 @@ export class GraphView {
     if (this.scene === null) return;
     const { width, height } = this.size;
     const k = Math.min(1.2, this.wholeScale());
-    this.setTransform(new ZoomTransform(k, (width - this.scene.width * k) / 2, (height - this.scene.height * k) / 2));
+    this.setTransform(
+      new ZoomTransform(k, (width - this.scene.width * k) / 2, (height - this.scene.height * k) / 2),
+    );
   }
 
   /** The whole graph if it can be read so, otherwise its beginning. */
@@ -411,12 +441,21 @@ export class GraphView {
     const whole = this.wholeScale();
     if (whole >= 0.62) {
       const k = Math.min(1, whole);
-      this.setTransform(new ZoomTransform(k, (width - scene.width * k) / 2, Math.max(28, Math.min(64, (height - scene.height * k) / 2))));
+      this.setTransform(
+        new ZoomTransform(
+          k,
+          (width - scene.width * k) / 2,
+          Math.max(28, Math.min(64, (height - scene.height * k) / 2)),
+        ),
+      );
       return;
     }
     const k = Math.min(0.9, Math.max(0.5, (width - 48) / Math.max(1, scene.width)));
     const first = scene.boxes.filter((box) => box.y < 1);
-    const middle = first.length === 0 ? scene.width / 2 : first.reduce((sum, box) => sum + box.x + box.width / 2, 0) / first.length;
+    const middle =
+      first.length === 0
+        ? scene.width / 2
+        : first.reduce((sum, box) => sum + box.x + box.width / 2, 0) / first.length;
     const x = scene.width * k <= width - 48 ? (width - scene.width * k) / 2 : width / 2 - middle * k;
     this.setTransform(new ZoomTransform(k, x, 28));
   }
@@ -434,8 +473,16 @@ export class GraphView {
     const place = this.scene?.byBox.get(box);
     if (place === undefined) return;
     const k = Math.max(this.transform.k, 0.75);
-    const y = place.open ? place.y + Math.min(place.height / 2, this.size.height / 2 / k - 60) : place.y + place.height / 2;
-    this.setTransform(new ZoomTransform(k, this.size.width / 2 - (place.x + place.width / 2) * k, this.size.height / 2 - y * k));
+    const y = place.open
+      ? place.y + Math.min(place.height / 2, this.size.height / 2 / k - 60)
+      : place.y + place.height / 2;
+    this.setTransform(
+      new ZoomTransform(
+        k,
+        this.size.width / 2 - (place.x + place.width / 2) * k,
+        this.size.height / 2 - y * k,
+      ),
+    );
   }
 
   /** Whether a box is on the screen, in a size that can be read. */
@@ -445,7 +492,9 @@ export class GraphView {
     const { x, y, k } = this.transform;
     const [left, top] = [place.x * k + x, place.y * k + y];
     const { width, height } = this.size;
-    return left >= 4 && top >= 4 && left + place.width * k <= width - 4 && top + place.height * k <= height - 4;
+    return (
+      left >= 4 && top >= 4 && left + place.width * k <= width - 4 && top + place.height * k <= height - 4
+    );
   }
 
   private keepInSight(box: number): void {
@@ -467,7 +516,12 @@ export class GraphView {
     if (place === undefined) return null;
     const bounds = this.canvas.getBoundingClientRect();
     const { x, y, k } = this.transform;
-    return { x: bounds.x + place.x * k + x, y: bounds.y + place.y * k + y, width: place.width * k, height: place.height * k };
+    return {
+      x: bounds.x + place.x * k + x,
+      y: bounds.y + place.y * k + y,
+      width: place.width * k,
+      height: place.height * k,
+    };
   }
 
   // ---- Mouse ----
@@ -485,7 +539,9 @@ export class GraphView {
     }
     const part = contents
       .of(box.box)
-      .parts.find((one) => inX >= one.x && inX <= one.x + one.width && inY >= one.y && inY <= one.y + one.height);
+      .parts.find(
+        (one) => inX >= one.x && inX <= one.x + one.width && inY >= one.y && inY <= one.y + one.height,
+      );
     return { box, part: part ?? null, toggle: graph.isGroup(box.box) && inX < 28 };
   }
 
@@ -506,7 +562,8 @@ export class GraphView {
 
   private doubleClicked(event: MouseEvent): void {
     const hit = this.hitAt(event);
-    if (hit !== null && !hit.toggle && this.graph!.isGroup(hit.box.box)) void this.toggle(this.graph!.groupAt(hit.box.box));
+    if (hit !== null && !hit.toggle && this.graph!.isGroup(hit.box.box))
+      void this.toggle(this.graph!.groupAt(hit.box.box));
   }
 
   private moved(event: MouseEvent): void {
@@ -558,7 +615,11 @@ export class GraphView {
       this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
       return;
     }
-    new Drawing(this.context, scene, contents, colouring, this.theme, this.transform, this.state).draw(width, height, ratio);
+    new Drawing(this.context, scene, contents, colouring, this.theme, this.transform, this.state).draw(
+      width,
+      height,
+      ratio,
+    );
     this.drawMinimap();
     const end = performance.now();
     this.frames.push(end - begin);
@@ -567,7 +628,9 @@ export class GraphView {
   }
 
   private minimapScale(): number {
-    return this.scene === null ? 1 : Math.min(110 / Math.max(1, this.scene.width), 130 / Math.max(1, this.scene.height), 0.2);
+    return this.scene === null
+      ? 1
+      : Math.min(110 / Math.max(1, this.scene.width), 130 / Math.max(1, this.scene.height), 0.2);
   }
 
   private drawMinimap(): void {
@@ -579,7 +642,10 @@ export class GraphView {
     minimap.hidden = whole || scene.boxes.length < 8;
     if (minimap.hidden) return;
     const scale = this.minimapScale();
-    const [wide, tall] = [Math.max(24, Math.ceil(scene.width * scale)) + 12, Math.max(24, Math.ceil(scene.height * scale)) + 12];
+    const [wide, tall] = [
+      Math.max(24, Math.ceil(scene.width * scale)) + 12,
+      Math.max(24, Math.ceil(scene.height * scale)) + 12,
+    ];
     if (this.minimapGround === null || minimap.width !== wide || minimap.height !== tall) {
       minimap.width = wide;
       minimap.height = tall;
@@ -601,7 +667,12 @@ export class GraphView {
     for (const box of this.scene!.boxes) {
       context.fillStyle = box.open ? this.theme.group : this.colouring!.mark(box.box);
       context.globalAlpha = box.open ? 0.05 : 0.7;
-      context.fillRect(6 + box.x * scale, 6 + box.y * scale, Math.max(1, box.width * scale), Math.max(1, box.height * scale));
+      context.fillRect(
+        6 + box.x * scale,
+        6 + box.y * scale,
+        Math.max(1, box.width * scale),
+        Math.max(1, box.height * scale),
+      );
     }
     return ground;
   }

@@ -83,7 +83,15 @@ function makeWires(graph: Graph, shownBy: Int32Array): Wire[] {
     const key = (source * total + target) * 2 + (edge.control ? 1 : 0);
     const wire = found.get(key);
     if (wire === undefined)
-      found.set(key, { source, target, control: edge.control, label: edge.label, count: 1, born: edge.target, segments: [] });
+      found.set(key, {
+        source,
+        target,
+        control: edge.control,
+        label: edge.label,
+        count: 1,
+        born: edge.target,
+        segments: [],
+      });
     else {
       wire.count += 1;
       wire.born = Math.min(wire.born, edge.target);
@@ -128,7 +136,13 @@ class Router {
     const level = this.levelOf.get(this.graph.parentOf(from[depth]!))!;
     const reversed = this.place.get(from[depth]!)! > this.place.get(to[depth]!)!;
     const [upper, lower] = reversed ? [to, from] : [from, to];
-    const edge = this.edge(level, this.place.get(upper[depth]!)!, this.place.get(lower[depth]!)!, reversed, wire);
+    const edge = this.edge(
+      level,
+      this.place.get(upper[depth]!)!,
+      this.place.get(lower[depth]!)!,
+      reversed,
+      wire,
+    );
     this.descend(level, edge, upper, depth, "upper", reversed, wire);
     this.descend(level, edge, lower, depth, "lower", reversed, wire);
   }
@@ -198,7 +212,8 @@ class Router {
 function settlePorts(level: Level): void {
   const { top } = level;
   const boxes = level.boxes.length;
-  const place = (at: number): number => (at >= BOTTOM ? top + boxes + (at - BOTTOM) : at < 0 ? at - TOP : at + top);
+  const place = (at: number): number =>
+    at >= BOTTOM ? top + boxes + (at - BOTTOM) : at < 0 ? at - TOP : at + top;
   for (const edge of level.edges) {
     edge.upper = place(edge.upper);
     edge.lower = place(edge.lower);
