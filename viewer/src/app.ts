@@ -432,8 +432,7 @@ export class App {
     this.view.highlight(items);
     this.batch = at;
     this.panel.showBatch(graph, batch, `batch ${at + 1} of ${plan.batches.length}`);
-    const first = this.view.highlighted[0];
-    if (first !== undefined) this.view.centreOn(first);
+    this.view.showAll(this.view.highlighted);
   }
 
   private selected(selection: Selection): void {

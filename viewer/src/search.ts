@@ -136,20 +136,18 @@ export class Search {
           : this.found.length.toLocaleString("en");
     replace(
       this.results,
-      ...this.found
-        .slice(0, MOST_SHOWN)
-        .map((one, at) =>
-          h(
-            "li",
-            {
-              role: "option",
-              "aria-selected": "false",
-              onmousedown: (event: MouseEvent) => (event.preventDefault(), this.goTo(at)),
-            },
-            h("span", { class: "name" }, one.title),
-            h("span", { class: "muted" }, ` ${one.detail}`),
-          ),
+      ...this.found.slice(0, MOST_SHOWN).map((one, at) =>
+        h(
+          "li",
+          {
+            role: "option",
+            "aria-selected": "false",
+            onmousedown: (event: MouseEvent) => (event.preventDefault(), this.goTo(at)),
+          },
+          h("span", { class: "name" }, one.title),
+          h("span", { class: "muted" }, ` ${one.detail}`),
         ),
+      ),
       this.found.length > MOST_SHOWN &&
         h("li", { class: "muted" }, `and ${(this.found.length - MOST_SHOWN).toLocaleString("en")} more`),
     );

@@ -485,6 +485,22 @@ export class GraphView {
     );
   }
 
+  /** All of these boxes, if they can be read together; otherwise the first. */
+  showAll(boxes: number[]): void {
+    const places = boxes.flatMap((box) => this.scene?.byBox.get(box) ?? []);
+    if (places.length === 0 || boxes.every((box) => this.inSight(box))) return;
+    const left = Math.min(...places.map((one) => one.x));
+    const top = Math.min(...places.map((one) => one.y));
+    const right = Math.max(...places.map((one) => one.x + one.width));
+    const bottom = Math.max(...places.map((one) => one.y + one.height));
+    const { width, height } = this.size;
+    const k = Math.min(1, (width - 80) / (right - left), (height - 80) / (bottom - top));
+    if (k < 0.42) return this.centreOn(boxes[0]!);
+    this.setTransform(
+      new ZoomTransform(k, width / 2 - ((left + right) / 2) * k, height / 2 - ((top + bottom) / 2) * k),
+    );
+  }
+
   /** Whether a box is on the screen, in a size that can be read. */
   private inSight(box: number): boolean {
     const place = this.scene?.byBox.get(box);
