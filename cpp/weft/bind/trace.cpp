@@ -49,18 +49,25 @@ class PythonRecorder : public trace::Recorder {
   }
 
   void start() {
-    if (modes.observer == this) throw nb::value_error("the recorder is observing already");
+    if (outer_) throw nb::value_error("the recorder is observing already");
     resume();
-    outer_.push_back({modes.observer, modes.module});
+    outer_ = modes;
+    Py_INCREF(nb::find(this).ptr());  // what observes stays
     is_inner = modes.observer != nullptr;
     modes.observer = this;
     modes.module = -1;
   }
   void stop() {
-    if (outer_.empty()) throw nb::value_error("the recorder is not observing");
-    std::tie(modes.observer, modes.module) = outer_.back();
-    outer_.pop_back();
+    // Started around fibers, it is known to all of them: it stops after them.
+    if (!outer_ || modes.observer != this || outer_->park != modes.park ||
+        outer_->example != modes.example) {
+      throw nb::value_error("the recorder is not observing here");
+    }
+    modes.observer = outer_->observer;
+    modes.module = outer_->module;
+    outer_.reset();
     give_back();
+    Py_DECREF(nb::find(this).ptr());
     if (auto* outer = dynamic_cast<Recorder*>(modes.observer)) outer->resume();
   }
   void forget() {
@@ -85,7 +92,7 @@ class PythonRecorder : public trace::Recorder {
   }
 
   nb::object on_node_, on_event_;
-  std::vector<std::pair<graph::Observer*, int32_t>> outer_;
+  std::optional<graph::Modes> outer_;  // the modes when it began
 };
 
 int64_t index_or_none(uint32_t number) {

@@ -136,6 +136,7 @@ void Recorder::clear() {
   nodes.clear();
   inputs.clear();
   results.clear();
+  first_module_ += static_cast<int32_t>(modules.size());
   modules.clear();
   reads.clear();
   plans.clear();
@@ -193,7 +194,7 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   node.input_count = static_cast<uint32_t>(read.size());
   inputs.insert(inputs.end(), read.begin(), read.end());
   node.frame = frame_now();
-  node.module = modes.module;
+  node.module = module_at(modes.module);
   node.example = modes.example;
   node.in_place = recorded.in_place;
   node.in_backward = open_backwards_ > 0;
@@ -215,13 +216,13 @@ void Recorder::recorded(const graph::Recorded& recorded) {
 
 void Recorder::read(const Value& value, const char* kind, const std::string& text) {
   const uint32_t result = result_of(value, false);
-  reads.push_back({kind, text, result, frame_now(), modes.module, modes.example,
+  reads.push_back({kind, text, result, frame_now(), module_at(modes.module), modes.example,
                    static_cast<uint32_t>(nodes.size())});
 }
 
 int32_t Recorder::entered(void*, int32_t caller) {
-  modules.push_back({caller, frame_now()});
-  return static_cast<int32_t>(modules.size() - 1);
+  modules.push_back({module_at(caller), frame_now()});
+  return first_module_ + static_cast<int32_t>(modules.size() - 1);
 }
 
 void Recorder::ran(const graph::RanRows& rows) {

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.errors import CommandError
-from weft.viewer.pages import NoPageError, html_of_file
+from weft.viewer.page import PageMissingError
+from weft.viewer.pages import html_of_file
 
 if TYPE_CHECKING:
     from weft.cli.view import Commands
@@ -37,10 +38,10 @@ def run(given: argparse.Namespace) -> int:
     try:
         html = html_of_file(source.read_text(encoding="utf-8"), source.name)
         target.write_text(html, encoding="utf-8")
+    except PageMissingError as error:
+        raise CommandError(f"{error}.") from None
     except OSError as error:
         raise CommandError(f"{error.filename}: {error.strerror}.") from None
-    except NoPageError as error:
-        raise CommandError(str(error)) from None
     except ValueError as error:
         raise CommandError(f"{source} cannot be shown: {error}") from None
     print(target)

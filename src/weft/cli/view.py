@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from weft.cli.errors import CommandError
 from weft.cli.script import Outcome, end_by_interrupt, run_script
 from weft.viewer.live import Live
-from weft.viewer.pages import NoPageError, page_html, read_template
+from weft.viewer.page import PageMissingError
+from weft.viewer.pages import page_html
 from weft.viewer.store import Store
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ def _server(store: Store, host: str, port: int) -> ViewerServer:
             "`pip install 'weft[viewer]'`."
         ) from None
     try:
-        read_template()
+        page_html("null")  # so that a page that is missing is told before the script runs
         return ViewerServer(store, host, port)
-    except NoPageError as error:
-        raise CommandError(str(error)) from None
+    except PageMissingError as error:
+        raise CommandError(f"{error}.") from None
     except OSError as error:
         raise CommandError(f"{host}:{port} cannot be served at: {error.strerror}.") from None
 

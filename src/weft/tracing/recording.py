@@ -6,9 +6,9 @@ here.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
-import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -42,16 +42,6 @@ class _Module(Protocol):
     def named_modules(self) -> Iterable[tuple[str, Any]]: ...
     def named_parameters(self) -> Iterable[tuple[str, Tensor]]: ...
     def named_buffers(self) -> Iterable[tuple[str, Tensor]]: ...
-
-
-class _Open(threading.local):
-    """The recordings under way in this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        self.recordings: list[Recording] = []
-
-
-_open = _Open()
 
 
 class Recording:
@@ -104,7 +94,6 @@ class Recording:
 
     def __enter__(self) -> Self:
         self._recorder.start()
-        _open.recordings.append(self)
         return self
 
     def __exit__(
@@ -114,16 +103,10 @@ class Recording:
         trace: TracebackType | None,
     ) -> None:
         self._recorder.stop()
-        _open.recordings.remove(self)
         self.failure = error
 
     def __len__(self) -> int:
         return len(self._recorder)
-
-    @property
-    def is_innermost(self) -> bool:
-        """Whether what this thread does now is noted here, and not by a recording inside."""
-        return bool(_open.recordings) and _open.recordings[-1] is self
 
     @property
     def inputs(self) -> tuple[Tensor | None, ...]:
@@ -151,7 +134,16 @@ class Recording:
 
     def trace(self) -> Trace:
         """Return what was recorded so far."""
-        return _Assembly(self._recorder, self._names, self._outputs, self.failure, self.title).trace
+        # So many new objects would make the garbage collector look through them again and again.
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return _Assembly(
+                self._recorder, self._names, self._outputs, self.failure, self.title
+            ).trace
+        finally:
+            if was_on:
+                gc.enable()
 
     def last(self) -> Trace:
         """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
@@ -350,7 +342,7 @@ class _Assembly:
             kind = "parameter" if requires_grad else "input" if name else "constant"
             op = kind
         return Node(
-            op=op,
+            op=op.removesuffix("Backward"),  # of a user's function
             kind=kind,
             inputs=tuple(
                 Input(node, output) if node >= 0 else Input(number=number)

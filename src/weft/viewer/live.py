@@ -164,9 +164,8 @@ class Live:
         """End a recording, show it or keep it in case it was the last, and begin the next."""
         run = self._run
         if run is not None:
-            if not run.is_innermost:
+            if not _stopped(run):
                 return  # the program records by itself
-            run.__exit__(None, None, None)
             self._is_lazy = self._plans > 0
         seconds = (now - self._began) / max(self._steps - self._first_step + 1, 1)
         self._forget_last()
@@ -182,9 +181,8 @@ class Live:
     def _pass_on(self, title: str) -> None:
         """Begin the next recording and do nothing else: the quick way past a short step."""
         run = self._run
-        if run is None or not run.is_innermost:
+        if run is None or not _stopped(run):
             return
-        run.__exit__(None, None, None)
         self._forget_last()
         self._last = (run, title)
         self._run = self._spare.pop()
@@ -204,12 +202,12 @@ class Live:
             return
         if count > most:
             title = f"{title}: the first {most:,} of {count:,} nodes"
-        was_enabled = gc.isenabled()
-        gc.disable()  # many small objects, none of them garbage
+        was_on = gc.isenabled()
+        gc.disable()  # as Recording.trace does, for what comes after it
         try:
             graph = graph_json(first_nodes(run.trace(), most), title, _MOST_VALUES)
         finally:
-            if was_enabled:
+            if was_on:
                 gc.enable()
         self._store.add_graph(graph)
         self._shown += 1
@@ -236,10 +234,9 @@ class Live:
         run, full = self._run, self._full
         if full is not None:
             full.clear()  # something has set it to work again: a guard around user code
-        if run is None or not run.is_innermost or not self._boundaries.is_outermost:
+        if run is None or len(run) <= self._most_nodes or not self._boundaries.is_outermost:
             return
-        if len(run) > self._most_nodes:
-            run.__exit__(None, None, None)
+        if _stopped(run):
             self._run, self._full = None, run
 
     def _show_full(self) -> None:
@@ -262,8 +259,17 @@ class Live:
         if self._is_watching:
             self._is_watching = False
             self._boundaries.__exit__(None, None, None)
-            if self._run is not None and self._run.is_innermost:
-                self._run.__exit__(None, None, None)
+            if self._run is not None:
+                _stopped(self._run)
+
+
+def _stopped(run: Recording) -> bool:
+    """End a recording, if this is the place for it: not inside of another one, or of a map."""
+    try:
+        run.__exit__(None, None, None)
+    except ValueError:
+        return False
+    return True
 
 
 class Curves:

@@ -8,24 +8,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from weft.tracing import Trace
-from weft.tracing.fold import fold
-from weft.tracing.json_format import from_json, to_data
-from weft.tracing.model import BackwardStep, Batch
+from weft.tracing import BackwardStep, Batch, Trace, fold, from_json
+from weft.viewer.page import PLACEHOLDER, PageMissingError, page_graph, template
 from weft.viewer.series import Series
 
-PAGE = Path(__file__).with_name("page.html")
-_PLACE = '<script type="application/json" id="weft-page">null</script>'
 _NONCE = "__NONCE__"
 _TINY = 8  # values, which are always shown
-
-
-class NoPageError(RuntimeError):
-    """The viewer's page has not been built."""
 
 
 def graph_json(trace: Trace, title: str, most_values: int | None = None) -> str:
@@ -37,16 +28,9 @@ def graph_json(trace: Trace, title: str, most_values: int | None = None) -> str:
         most_values: If all tensors together keep more values than this, only the smallest keep
             theirs; ranges and histograms stay.
     """
-    folded = fold(trace)
-    data = to_data(trace)
+    graph = page_graph(title, trace, fold(trace))
     if most_values is not None:
-        _drop_values(data, most_values)
-    graph = {
-        "title": title,
-        "trace": data,
-        "groups": [asdict(group) for group in folded.groups],
-        "group_of": folded.group_of,
-    }
+        _drop_values(graph["trace"], most_values)
     return json.dumps(graph, separators=(",", ":"), allow_nan=False)
 
 
@@ -94,32 +78,14 @@ def page_html(page: str, nonce: str = "") -> str:
         nonce: What the Content-Security-Policy lets run; none in a file.
 
     Raises:
-        NoPageError: If the viewer was not built.
+        PageMissingError: If the viewer was not built.
     """
-    html = read_template()
+    before, found, after = template().partition(PLACEHOLDER)
+    if not found:
+        raise PageMissingError("weft/viewer/page.html has no place for a graph; build it again")
+    before, after = (part.replace(_NONCE, nonce) for part in (before, after))
     # Inside of a script element, only "<" could end it.
-    safe = page.replace("<", "\\u003c")
-    head, _, tail = html.partition(_PLACE)
-    head, tail = (part.replace(_NONCE, nonce) for part in (head, tail))
-    return "".join((head, _PLACE.replace("null", safe), tail))
-
-
-def read_template() -> str:
-    """Return the viewer's HTML without data.
-
-    Raises:
-        NoPageError: If the viewer was not built, or is not one.
-    """
-    try:
-        html = PAGE.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NoPageError(
-            f"The viewer's page is missing in this copy of Weft: there is no {PAGE}; "
-            "build it from the folder `viewer`, or install a wheel."
-        ) from None
-    if _PLACE not in html:
-        raise NoPageError(f"{PAGE} is not the viewer's page: it has no place for data.")
-    return html
+    return before + PLACEHOLDER.replace("null", page.replace("<", "\\u003c")) + after
 
 
 def html_of_file(text: str, title: str) -> str:

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from weft.viewer import pages
+import weft
 
+PAGE = Path(weft.__file__).parent / "viewer" / "page.html"
 TEMPLATE = (
     '<!doctype html><html><head><style nonce="__NONCE__"></style></head><body>'
     '<script type="application/json" id="weft-page">null</script>'
@@ -28,13 +29,13 @@ TEMPLATE = (
 _SECONDS = 120.0
 _WITH_TEMPLATE = (
     "import sys; from pathlib import Path; from weft.viewer import pages;"
-    "pages.PAGE = Path({!r}); from weft.cli import main; sys.exit(main())"
+    "pages.template = Path({!r}).read_text; from weft.cli import main; sys.exit(main())"
 )
 
 
 def weft_command(folder: Path) -> list[str]:
     """Return the command `weft`, with a small page where the real one is not built."""
-    if pages.PAGE.exists():
+    if PAGE.exists():
         return [sys.executable, "-m", "weft"]
     template = folder / "template.html"
     template.write_text(TEMPLATE)

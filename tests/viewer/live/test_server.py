@@ -9,7 +9,6 @@ import re
 import socket
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -27,10 +26,8 @@ PADDING = "x" * 3_000_000
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    template = tmp_path / "page.html"
-    template.write_text(TEMPLATE + f"<!-- {PADDING} -->")
-    monkeypatch.setattr(pages, "PAGE", template)
+def store(monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr(pages, "template", lambda: f"{TEMPLATE}<!-- {PADDING} -->")
     return Store("run.py")
 
 
