@@ -32,6 +32,16 @@ print(json.dumps({
     "doc": __doc__,
 }))
 """
+SPAWNING = """\
+import multiprocessing
+
+def add(x):
+    return x + 1
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(add, [1, 2]))
+"""
 
 
 def both(
@@ -80,11 +90,10 @@ def test_script_sees_what_it_would_see(tmp_path: Path, arguments: tuple[str, ...
         "import no_such_module",
         "import sys\nsys.excepthook = lambda *all: print('own hook', all[0])\n1 / 0",
         "import atexit\natexit.register(print, 'at exit')\n",
-        "import multiprocessing as m\ndef f(x): return x + 1\n"
-        "if __name__ == '__main__':\n"
-        "    with m.get_context('spawn').Pool(1) as pool: print(pool.map(f, [1, 2]))",
+        SPAWNING,
         "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
-        "import os\nprint(os.getcwd() == os.path.dirname(__file__))\nx: int = 1\nprint(__annotations__)",
+        "import os\nprint(os.getcwd() == os.path.dirname(__file__))",
+        "x: int = 1\nprint(__annotations__)",
     ],
 )
 def test_end_is_as_python_ends_it(tmp_path: Path, script: str) -> None:
@@ -131,7 +140,9 @@ def test_importing_weft_needs_no_server() -> None:
         "import sys, weft, weft.cli, weft.viewer.live;"
         "print([name for name in ('websockets', 'asyncio', 'playwright') if name in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"
 
 

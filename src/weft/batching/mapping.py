@@ -84,6 +84,13 @@ class Running(threading.local):
 
 
 _running = Running()
+
+
+def is_running() -> bool:
+    """Tell whether this thread runs the examples of a map now."""
+    return _running.hub is not None
+
+
 _NO_MORE = object()
 # Iterators that run nobody's code: nothing parks in them or draws random numbers.
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))

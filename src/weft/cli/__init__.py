@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import weft
 from weft.cli import show, view
-from weft.cli.errors import CommandError
+from weft.cli.command import CommandError
 
 __all__ = ["main"]
 

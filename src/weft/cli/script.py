@@ -12,7 +12,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from weft.cli.errors import CommandError
+from weft.cli.command import CommandError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,7 @@ class Outcome:
     error: BaseException | None = None
 
 
-def run_script(
-    path: str, arguments: Sequence[str], around: AbstractContextManager[Any]
-) -> Outcome:
+def run_script(path: str, arguments: Sequence[str], around: AbstractContextManager[Any]) -> Outcome:
     """Run a script as the main module.
 
     `sys.argv`, `sys.path[0]` and `__main__` are what they would be; an exception is printed as

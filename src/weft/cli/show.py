@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from weft.cli.errors import CommandError
+from weft.cli.command import CommandError, Commands
 from weft.viewer.page import PageMissingError
 from weft.viewer.pages import html_of_file
-
-if TYPE_CHECKING:
-    from weft.cli.view import Commands
 
 
 def add_to(commands: Commands) -> None:

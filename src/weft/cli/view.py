@@ -7,9 +7,9 @@ import sys
 import webbrowser
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from weft.cli.errors import CommandError
+from weft.cli.command import CommandError, Commands
 from weft.cli.script import Outcome, end_by_interrupt, run_script
 from weft.viewer.live import Live
 from weft.viewer.page import PageMissingError
@@ -19,13 +19,11 @@ from weft.viewer.store import Store
 if TYPE_CHECKING:
     from weft.viewer.server import ViewerServer
 
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
-
 _DESCRIPTION = """\
 Run a script and show its graphs in a browser while it runs.
 
-The page has a graph of each step that was looked at (forward, batched plan, backward), the loss and the
-time of each step. The script runs as `python script.py` would run it; its exit code is the
+The page has a graph of each step that was looked at (forward, batched plan, backward), the loss
+and the time of each step. The script runs as `python script.py` would run it; its exit code is the
 command's. The page stays until Ctrl-C."""
 
 
@@ -42,7 +40,9 @@ def add_to(commands: Commands) -> None:
     add = parser.add_argument
     add("script", help="the script")
     add("arguments", nargs=argparse.REMAINDER, help="its arguments")
-    add("--host", default="127.0.0.1", help="the address to serve at (127.0.0.1: this machine only)")
+    add(
+        "--host", default="127.0.0.1", help="the address to serve at (127.0.0.1: this machine only)"
+    )
     add("--port", type=_port, default=0, help="the port (0: any free one)")
     add("--open", action="store_true", help="open the page in a browser")
     add("--no-values", action="store_true", help="keep no statistics of values and gradients")
@@ -50,7 +50,7 @@ def add_to(commands: Commands) -> None:
     add("--share", type=_positive, default=0.05, metavar="PART",
         help="the part of the script's time that may go into graphs (0.05)")  # fmt: skip
     add("--every", action="store_true",
-        help="record every step of lazy programs too: slower, but the last and a failing step are whole")  # fmt: skip
+        help="record every step of lazy programs too: slower, but shows the last")  # fmt: skip
     add("--save", type=Path, metavar="PAGE.html", help="write the page to a file at the end")
     add("--exit", action="store_true", help="end when the script ends")
     parser.set_defaults(run=run)
@@ -100,8 +100,8 @@ def _announce(given: argparse.Namespace, server: ViewerServer) -> None:
     _say(f"{given.script} is shown at {server.address}")
     if not server.gate.is_local:
         _say(
-            f"warning: at {given.host} everybody who can reach this machine and learns this address "
-            "sees the script's sources and values, unencrypted."
+            f"warning: at {given.host} everybody who can reach this machine and learns this "
+            "address sees the script's sources and values, unencrypted."
         )
     if given.open and not webbrowser.open(server.address):
         _say("no browser could be opened; open the address above by hand.")

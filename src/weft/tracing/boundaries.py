@@ -7,8 +7,8 @@ nothing otherwise.
 
 from __future__ import annotations
 
+import inspect
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import CodeType, TracebackType
@@ -17,7 +17,6 @@ from typing import Any, Protocol, Self
 from weft import _core
 from weft._core import Tensor
 from weft.batching import mapping
-
 
 _own_folder = __file__.removesuffix(f"tracing{os.sep}boundaries.py")
 
@@ -81,9 +80,7 @@ class Boundaries:
     def is_outermost(self) -> bool:
         """Whether the thread is inside of no backward and no `weft.map`."""
         return (
-            self._depth == 0
-            and mapping._running.hub is None
-            and threading.get_ident() == self._thread
+            self._depth == 0 and not mapping.is_running() and threading.get_ident() == self._thread
         )
 
     def _differentiate(self, name: str, *args: Any) -> Any:
@@ -130,7 +127,8 @@ _lines: dict[tuple[CodeType, int], str] = {}
 def caller_line() -> str:
     """Return the user's line that is running now: "train.py:12"."""
     own = _own_folder
-    frame = sys._getframe(1)
+    frame = inspect.currentframe()
+    assert frame is not None  # as in every CPython
     while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
         frame = frame.f_back
     place = (frame.f_code, frame.f_lasti)

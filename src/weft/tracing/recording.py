@@ -309,8 +309,10 @@ class _Assembly:
     def _leaf_of(self, tensor: Tensor) -> int:
         """Find the node of a tensor, also after another recording has numbered its value."""
         number = self._recorder.node_of(tensor)
-        if number >= 0 or not (tensor.is_leaf and tensor.requires_grad):
+        if 0 <= number < len(self._raw):
             return number
+        if not (tensor.is_leaf and tensor.requires_grad):
+            return -1
         if self._leaf_numbers is None:
             self._leaf_numbers = {
                 result[4]: index

@@ -26,9 +26,9 @@ class Refusal:
 class Gate:
     """The rules for requests to one server.
 
-    A page of a foreign site may make this browser send requests here, by our address or by a name of
-    its own that leads here. It does not know the token, its name is not ours, and the browser tells
-    a socket's origin.
+    A page of a foreign site may make this browser send requests here, by our address or by a name
+    of its own that leads here. It does not know the token, its name is not ours, and the browser
+    tells a socket's origin.
 
     Args:
         host: What the server is bound to.

@@ -1,9 +1,9 @@
 """Watch a program while it runs, and turn its steps into graphs and curves.
 
-Now and then a step is looked at closely, with values, and becomes a graph of the page (`Budget` says
-when). The others are recorded without values, which is cheap: so a program that fails has its graph,
-and the last step can be shown. Only lazy programs go unrecorded in between, after some seconds,
-because ops that are watched are not joined into strands.
+Now and then a step is looked at closely, with values, and becomes a graph of the page (`Budget`
+says when). The others are recorded without values, which is cheap: so a program that fails has its
+graph, and the last step can be shown. Only lazy programs go unrecorded in between, after some
+seconds, because ops that are watched are not joined into strands.
 """
 
 from __future__ import annotations
@@ -292,16 +292,16 @@ class Curves:
         The time of a step that was looked at closely says nothing, and is left out.
         """
         line = caller_line()
+        if all(root.numel() == 1 for root in roots):
+            series = self._series(line)
+            if series is not None:
+                series.add(step, sum(_number(root) for root in roots))
         if not self._first_line:
             self._first_line = line
             self._store.add_series(self._times)
         if line == self._first_line and self._before is not None and not was_looked_at:
             first, began = self._before
             self._times.add(step, (now - began) / (step - first))
-        if all(root.numel() == 1 for root in roots):
-            series = self._series(line)
-            if series is not None:
-                series.add(step, sum(_number(root) for root in roots))
 
     def go_on(self, step: int) -> None:
         """Measure what follows a step from now on: what the viewer did in between is left out."""

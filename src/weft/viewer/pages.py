@@ -116,9 +116,7 @@ def first_nodes(trace: Trace, most: int) -> Trace:
             for one in trace.reads
             if one.after <= most
         ),
-        plans=tuple(
-            replace(plan, batches=_known_only(plan.batches, most)) for plan in trace.plans
-        ),
+        plans=tuple(replace(plan, batches=_known_only(plan.batches, most)) for plan in trace.plans),
         backwards=tuple(
             replace(backward, steps=_known_only(backward.steps, most))
             for backward in trace.backwards

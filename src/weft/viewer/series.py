@@ -15,8 +15,8 @@ _MOST_NEW = 512  # points that wait until they are put into buckets together
 class Series:
     """A curve: points are added at its end, and at most `most` are kept.
 
-    When there are more, neighbours are kept together in buckets of equal width, each as its lowest and
-    highest point and its first that is not finite. So nothing that stands out is lost.
+    When there are more, neighbours are kept together in buckets of equal width, each as its lowest
+    and highest point and its first that is not finite. So nothing that stands out is lost.
 
     Args:
         name: What it shows.

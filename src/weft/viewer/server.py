@@ -59,7 +59,7 @@ class ViewerServer:
     def address(self) -> str:
         """The page's address, with the token."""
         host = self.gate.host
-        if host in ("0.0.0.0", "::", ""):  # noqa: S104 - compared, not bound
+        if host in ("0.0.0.0", "::", ""):
             host = socket.gethostname()
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.gate.port}{self.gate.path}"

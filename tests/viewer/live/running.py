@@ -86,7 +86,9 @@ class View:
 
 
 @contextlib.contextmanager
-def viewing(folder: Path, script: str, *options: str, arguments: tuple[str, ...] = ()) -> Iterator[View]:
+def viewing(
+    folder: Path, script: str, *options: str, arguments: tuple[str, ...] = ()
+) -> Iterator[View]:
     """Run `weft view` on a script, given as text, beside the test."""
     path = folder / "script.py"
     path.write_text(script)
@@ -115,7 +117,10 @@ def receive(view: View, until: str = "end", address: str = "") -> list[dict[str,
     client = pytest.importorskip("websockets.sync.client")
     messages: list[dict[str, Any]] = []
     with client.connect(
-        address or view.socket_address, origin=f"http://{view.host}", max_size=None, compression=None
+        address or view.socket_address,
+        origin=f"http://{view.host}",
+        max_size=None,
+        compression=None,
     ) as socket:
         end = time.monotonic() + _SECONDS
         while not messages or messages[-1]["kind"] != until:

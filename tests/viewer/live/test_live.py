@@ -128,7 +128,7 @@ def test_losses_of_two_lines_are_two_curves() -> None:
             (x * 5).backward()
     names = list(series(page()))
     assert len(names) == 3
-    assert names[:2] == ["step time", "loss"]
+    assert names[:2] == ["loss", "step time"]
     assert names[2].startswith("loss, test_live.py:")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 
@@ -32,7 +33,7 @@ def test_many_points_keep_extremes_order_and_ends(count: int) -> None:
     kept = [value for _, value in points]
     assert (min(kept), max(kept)) == (min(values), max(values))
     # Equally dense everywhere: no stretch of the run is forgotten.
-    widest = max(after - before for before, after in zip(steps, steps[1:], strict=False))
+    widest = max(after - before for before, after in itertools.pairwise(steps))
     assert widest <= max(count // 100, 2)
     assert steps[0] <= count // 100
     assert steps[-1] >= count - 1 - count // 100

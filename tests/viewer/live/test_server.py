@@ -37,7 +37,9 @@ def server(store: Store) -> Iterator[server_module.ViewerServer]:
         yield server
 
 
-def ask(server: server_module.ViewerServer, request: str, pause: float = 0.0) -> tuple[int, str, str]:
+def ask(
+    server: server_module.ViewerServer, request: str, pause: float = 0.0
+) -> tuple[int, str, str]:
     """Send a request as it stands, and return status (0: no answer), headers, body."""
     with socket.create_connection(("127.0.0.1", server.gate.port), timeout=60) as connection:
         connection.sendall(request.encode("latin-1"))
