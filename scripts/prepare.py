@@ -157,9 +157,7 @@ def add_to_path(environment: Path, name: str, line: str) -> None:
 def add_command(environment: Path, python: Path) -> None:
     """Write the command `weft`, which a wheel would bring."""
     command = environment / "bin" / "weft"
-    command.write_text(
-        f"#!{python}\nimport sys\n\nfrom weft.cli import main\n\nsys.exit(main())\n"
-    )
+    command.write_text(f"#!{python}\nimport sys\n\nfrom weft.cli import main\n\nsys.exit(main())\n")
     command.chmod(0o755)
 
 
