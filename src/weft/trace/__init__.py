@@ -1,5 +1,7 @@
 """Runs as plain data: what was recorded, what ran, what Python read, and where."""
 
+from weft.trace.fold import Folded, Group, fold
+from weft.trace.json_format import TraceFormatError, from_data, from_json, to_data, to_json
 from weft.trace.model import (
     VERSION,
     Backward,
@@ -17,6 +19,7 @@ from weft.trace.model import (
     Statistics,
     Trace,
 )
+from weft.trace.sources import collect_sources
 
 __all__ = [
     "VERSION",
@@ -24,7 +27,9 @@ __all__ = [
     "BackwardStep",
     "Batch",
     "Failure",
+    "Folded",
     "Frame",
+    "Group",
     "Input",
     "ModuleCall",
     "Node",
@@ -34,4 +39,11 @@ __all__ = [
     "Result",
     "Statistics",
     "Trace",
+    "TraceFormatError",
+    "collect_sources",
+    "fold",
+    "from_data",
+    "from_json",
+    "to_data",
+    "to_json",
 ]
