@@ -259,6 +259,8 @@ def functional_page() -> str:
     chosen = []
     for name in public_names(weft):
         value = getattr(weft, name)
+        if isinstance(value, types.ModuleType):
+            value = inspect.unwrap(value)  # pyright: ignore - `weft.trace` is both
         skipped = isinstance(value, types.ModuleType | _core.OpFunction | _core.dtype)
         if skipped or not callable(value) or value is weft.Tensor:
             continue

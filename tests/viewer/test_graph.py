@@ -1,0 +1,253 @@
+"""Graph: what it knows and how it shows itself."""
+
+from __future__ import annotations
+
+import html
+import json
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft
+from tests.trace import programs
+from tests.trace.building import run
+from tests.viewer.test_text_formats import HOSTILE, hostile_trace
+from weft.trace import Node, Trace, from_data, from_json
+from weft.viewer import Graph, PageMissingError, graph, page, page_html
+from weft.viewer.words import TIMES
+
+
+def test_nodes_and_decisions() -> None:
+    shown = graph(run(programs.branch, [1.0, 2.0]))
+    assert [node.op for node in shown] == ["input", "sum", "gt", "mul"]
+    assert len(shown) == len(shown.nodes) == 4
+    (decision,) = shown.decisions
+    assert decision.condition == "if x.sum() > 0"
+    assert decision.value == "True"
+    assert decision.function == "branch"
+    assert str(decision) == f"if x.sum() > 0 -> True at line {decision.line}"
+    assert repr(shown) == "<Graph of branch: 4 nodes, 1 decisions>"
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a tree without places and sources."""
+    return [line.partition(" at ")[0].rstrip() for line in text.splitlines()]
+
+
+def test_tree() -> None:
+    text = graph(run(programs.branch, [1.0, 2.0])).text()
+    assert lines_of(text) == [
+        "branch 4 nodes",
+        "├─ input x0 (2,) float32, value [1, 2]",
+        "├─ #1 = sum(x0) () float32, value 3",
+        "├─ #2 = gt(#1, 0) () float32, value 1",
+        "├─ ? if x.sum() > 0 -> True",
+        "└─ #3 = mul(x0, 2) (2,) float32, value [2, 4]",
+    ]
+    assert text.splitlines()[-1].endswith("y = x * 2")
+    assert "tests/trace/programs.py:" in text
+
+
+def test_tree_folds_loops() -> None:
+    assert lines_of(graph(run(programs.loop, [1.0])).text()) == [
+        "loop 7 nodes",
+        "├─ input x0 () float32, value 1",
+        f"└─ for _ in range(3): {TIMES} 3",
+        "   ├─ round 1",
+        "   │  ├─ #1 = mul(x0, 2) () float32, value 2",
+        "   │  └─ #2 = add(#1, 1) () float32, value 3",
+        "   └─ rounds 2 to 3: the same",
+    ]
+
+
+def test_tree_shows_rounds_that_differ() -> None:
+    lines = lines_of(graph(run(programs.alternating, [1.0])).text())
+    assert [line.strip("│├└─ ") for line in lines if "round" in line] == [
+        "round 1",
+        "round 2",
+        "round 3",
+        "round 4",
+    ]
+
+
+def test_tree_of_a_failure() -> None:
+    shown = graph(run(programs.failing, [1.0]))
+    assert shown.failure is not None
+    last = shown.text().splitlines()[-1]
+    assert last.startswith("└─ ValueError: no way on from 1 numbers at ")
+    assert last.endswith('raise ValueError(f"no way on from {len(z.value)} numbers")')
+    assert "ValueError" in repr(shown)
+
+
+def test_tree_is_cut() -> None:
+    nodes = tuple(Node("add") for _ in range(100_000))
+    text = Graph(Trace(nodes=nodes)).text(max_lines=50)
+    assert len(text.splitlines()) == 51
+    assert "more than 50 lines" in text
+
+
+def test_plain_when_piped_and_colored_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rich")
+    shown = graph(run(programs.branch, [1.0]))
+    print(shown)
+    assert capsys.readouterr().out == shown.text() + "\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert "\x1b[" in str(shown)
+
+
+def test_json_is_the_trace(tmp_path: Path) -> None:
+    trace = run(programs.module, [1.0])
+    shown = graph(trace)
+    assert from_json(shown.json()) == trace
+    path = shown.json(tmp_path / "trace.json")
+    assert from_json(path.read_text()) == trace
+
+
+def test_page_follows_the_contract() -> None:
+    trace = run(programs.module_while, [1.0, 0.6])
+    shown = graph(trace).page()
+    assert (shown["format"], shown["version"]) == ("weft-page", 1)
+    (one,) = shown["graphs"]
+    assert set(one) == {"title", "trace", "groups", "group_of"}
+    assert from_data(one["trace"]) == trace
+    assert len(one["group_of"]) == len(trace.nodes)
+    for number, group in enumerate(one["groups"]):
+        assert set(group) == {"kind", "label", "parent", "frame", "count"}
+        assert -1 <= group["parent"] < number
+        assert group["kind"] in ("module", "function", "loop", "iteration")
+        assert -1 <= group["frame"] < len(trace.frames)
+    json.dumps(shown, allow_nan=False)
+
+
+@pytest.fixture
+def template(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Stand in for the built page."""
+    text = f"<!doctype html><title>x</title>{page.PLACEHOLDER}<script>1</script>"
+    monkeypatch.setattr(page, "template", lambda: text)
+    return text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_html_holds_the_page(template: str, text: str) -> None:
+    shown = Graph(hostile_trace(text))
+    written = shown.html()
+    assert written.count("</script>") == template.count("</script>")
+    start = written.index('id="weft-page">') + len('id="weft-page">')
+    data = json.loads(written[start : written.index("</script>", start)])
+    assert data == shown.page()
+
+
+def test_html_file_is_written_at_once(template: str, tmp_path: Path) -> None:
+    target = tmp_path / "graph.html"
+    target.write_text("old")
+    assert graph(run(programs.branch, [1.0])).html(target) == target
+    assert target.read_text().startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.html"]
+    assert stat.S_IMODE(target.stat().st_mode) & 0o044 == 0o044
+    with pytest.raises(FileNotFoundError):
+        graph(run(programs.branch, [1.0])).html(tmp_path / "no folder" / "graph.html")
+
+
+def test_missing_page_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise PageMissingError("weft/viewer/page.html is missing")
+
+    monkeypatch.setattr(page, "template", missing)
+    with pytest.raises(PageMissingError, match=r"page\.html is missing"):
+        graph(run(programs.branch, [1.0])).html()
+    monkeypatch.setattr(page, "template", lambda: "<html></html>")
+    with pytest.raises(PageMissingError, match="no place for a graph"):
+        page_html({})
+
+
+def test_notebook(template: str) -> None:
+    shown = graph(run(programs.branch, [1.0]))
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == shown.text()
+    frame = bundle["text/html"]
+    assert frame.startswith('<iframe title="branch" sandbox="allow-scripts"')
+    assert html.escape(shown.html(), quote=True) in frame
+
+
+def test_notebook_without_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise PageMissingError("no page")
+
+    monkeypatch.setattr(page, "template", missing)
+    assert graph(run(programs.branch, [1.0]))._repr_html_().startswith("<svg ")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_print(text: str) -> None:
+    shown = str(Graph(hostile_trace(text)))
+    shown.encode()
+    assert "\x1b" not in shown
+
+
+class TestWeftGraph:
+    def test_of_graphs_and_traces(self) -> None:
+        trace = run(programs.branch, [1.0])
+        assert weft.graph(trace).trace is trace
+        shown = weft.graph(trace)
+        assert weft.graph(shown) is shown
+
+    def test_wrong_things(self) -> None:
+        with pytest.raises(TypeError, match=r"graph\(x\): x must be .* and is int"):
+            weft.graph(3)
+        with pytest.raises(TypeError, match="arguments are for functions"):
+            weft.graph(Trace(), 1)
+
+    def test_of_a_function(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        recorder = sys.modules["weft.trace"]
+        calls: list[Any] = []
+
+        def record(function: Any, args: Any, kwargs: Any, *, title: str) -> Trace:
+            calls.append((args, kwargs, title))
+            try:
+                function(*args, **kwargs)
+            except ZeroDivisionError:
+                return Trace(title=title)
+            return Trace(title=title, nodes=(Node("ones"),))
+
+        monkeypatch.setattr(recorder, "record", record, raising=False)
+
+        def divide(a: int, b: int) -> float:
+            return a / b
+
+        good = weft.graph(divide, 1, b=2)
+        assert (good.title, good.exception, len(good)) == ("divide", None, 1)
+        bad = weft.graph(divide, 1, b=0)
+        assert isinstance(bad.exception, ZeroDivisionError)
+        assert calls == [((1,), {"b": 2}, "divide"), ((1,), {"b": 0}, "divide")]
+
+    def test_of_tensors(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        recorder = sys.modules["weft.trace"]
+        seen: list[Any] = []
+
+        def of_tensors(tensors: Any, names: Any) -> Trace:
+            seen.append((tensors, dict(names)))
+            return Trace()
+
+        monkeypatch.setattr(recorder, "of_tensors", of_tensors, raising=False)
+        loss = weft.ones(2)
+        other = weft.ones(3)
+        weft.graph(loss)
+        weft.graph([loss, other])
+        assert [[id(one) for one in tensors] for tensors, _ in seen] == [
+            [id(loss)],
+            [id(loss), id(other)],
+        ]
+        assert seen[0][1].keys() == {"loss"}
+        assert seen[1][1].keys() == {"loss", "other"}
+
+
+def test_trace_is_still_a_function() -> None:
+    import weft.trace
+
+    assert weft.trace(weft.ones(3, 3)).item() == 3
+    assert weft.trace.Trace is Trace
