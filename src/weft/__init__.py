@@ -92,7 +92,7 @@ __all__ = [name for name in globals() if not name.startswith("_") and name != "a
 
 
 # Found when first used, so that importing the package does not wait for the viewer.
-_LATER = {"graph": "weft.viewer", "merge": "weft.viewer"}
+_LATER = {"diff": "weft.viewer", "graph": "weft.viewer", "merge": "weft.viewer"}
 __all__ += list(_LATER)
 
 

@@ -86,7 +86,7 @@ from weft.functional.shaping import diag as diag
 from weft.functional.shaping import diag_embed as diag_embed
 from weft.functional.shaping import diagonal as diagonal
 from weft.functional.shaping import diagonal_scatter as diagonal_scatter
-from weft.functional.reductions import diff as diff
+from weft.viewer.diff import diff as diff
 from weft.functional.linear_algebra import dist as dist
 from weft.functional.arithmetic import div as div
 from weft.functional.arithmetic import div as divide
