@@ -44,6 +44,8 @@ MODULE_PAGES = {
         "Recording now, running many at a time when a value is needed.",
     ),
     "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
+    "viewer": ("weft.viewer", ("weft.viewer",), "Graphs as trees, pictures and pages."),
+    "trace": ("weft.trace", ("weft.trace",), "Runs as plain data."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),

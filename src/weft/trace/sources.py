@@ -127,6 +127,10 @@ class Outline:
             indent = _indent(lines[number])
             if not text or text[0] == "#" or indent >= depth:
                 continue
+            if text[0] in ")]}" and text.endswith(":"):
+                # The end of a header of several lines; its beginning stands above, as far out.
+                depth = indent + 1
+                continue
             keyword = _keyword(text)
             if keyword in ("def", "class"):
                 return tuple(reversed(found))
