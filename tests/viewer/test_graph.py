@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -251,3 +252,15 @@ def test_trace_is_still_a_function() -> None:
 
     assert weft.trace(weft.ones(3, 3)).item() == 3
     assert weft.trace.Trace is Trace
+
+
+def test_importing_weft_does_not_import_the_viewer() -> None:
+    program = (
+        "import sys, weft\n"
+        "assert not {'weft.viewer', 'weft.trace', 'json', 'difflib'} & set(sys.modules)\n"
+        "assert {'graph', 'merge', 'diff'} <= set(weft.__all__)\n"
+        "weft.graph\n"
+        "assert 'weft.viewer' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()

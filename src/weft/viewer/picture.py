@@ -159,6 +159,7 @@ class _Painter:
         self._cluster_of: dict[int, int] = {-1: -1}
         self._chips = _chips(self._trace)
         self._open = self._opened(max_boxes)
+        self._middle = self._left_out(max_boxes)
         self._box_of_group: dict[int, int] = {}
         self._box_of_node: list[int] = []
 
@@ -195,6 +196,19 @@ class _Painter:
                 waiting.extend(inside.get(group, []))
         return opened
 
+    def _left_out(self, max_boxes: int) -> range:
+        """Return the nodes (by position) in the middle that are one box, if there are too many."""
+        rolled = self._rolled
+        outer = [
+            position
+            for position, number in enumerate(rolled.nodes)
+            if rolled.group_of[position] < 0 and number not in self._chips
+        ]
+        if len(outer) <= max_boxes:
+            return range(0)
+        keep = max(1, max_boxes // 2)
+        return range(outer[keep], outer[-keep])
+
     def _cluster(self, group: int) -> int:
         """Return the frame of an open group; rounds have none, their loop's is enough."""
         way: list[int] = []
@@ -216,6 +230,8 @@ class _Painter:
         if number in self._chips:
             return -1
         group = self._rolled.group_of[position]
+        if group < 0 and position in self._middle:
+            return self._middle_box()
         closed, at = -1, group
         while at >= 0:
             closed = at if at not in self._open else closed
@@ -233,6 +249,12 @@ class _Painter:
                 label = "one round"
             self._boxes.append(Box("group", label, group=self._cluster(parent)))
         return self._box_of_group[closed]
+
+    def _middle_box(self) -> int:
+        if -1 not in self._box_of_group:
+            self._box_of_group[-1] = len(self._boxes)
+            self._boxes.append(Box("group", f"... {len(self._middle):,} more"))
+        return self._box_of_group[-1]
 
     def _box(self, node: int) -> int:
         return self._box_of_node[self._rolled.standing_for[node]] if node >= 0 else -1
