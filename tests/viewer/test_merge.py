@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from tests.trace import programs
-from tests.trace.building import run
+from tests.trace.building import Layer, run
 from weft.trace import Node, Trace, from_json
 from weft.viewer import Graph, graph, merge
 from weft.viewer.alignment import rising
@@ -146,6 +146,25 @@ def test_modules_stay_modules() -> None:
     ]
     assert all(side == (0, 1) for side in shown.sides)
     assert [module.path for module in shown.trace.modules] == ["", "first", "second"]
+
+
+class Model(Layer):
+    def __init__(self) -> None:
+        super().__init__("")
+        self.head = Layer("head")
+
+    def forward(self, x: Any) -> Any:
+        if x.sum() > 0:
+            return self.head(x)
+        return self.head(x) - x
+
+
+def test_a_module_called_from_two_branches_is_two_calls() -> None:
+    shown = merge([run(Model(), row) for row in ([1.0], [-1.0])])
+    labels = [group.label for group in shown.folded.groups]
+    assert labels == ["Model", "head (Layer)", "head (Layer)"]
+    assert ops(shown, 0) == ["mul", "add"]
+    assert ops(shown, 1) == ["mul", "add", "sub"]
 
 
 def test_one_graph() -> None:

@@ -91,7 +91,8 @@ class Alignment:
             return ("iteration", scope.number), scope.number
         if scope.kind == "module":
             call = trace.modules[scope.number]
-            return ("module", call.path), self._offset(side, self._place(side, call.frame))
+            place = self._place(side, call.frame)
+            return ("module", call.path, places.key(side, place)), self._offset(side, place)
         if scope.kind == "function":
             key = ("function", places.key(side, scope.site), scope.name)
             return key, self._offset(side, scope.site)

@@ -86,7 +86,7 @@ class _Finder:
                 Change(change.kind, change.text + words + more, change.left, change.right)
             )
         self._times()
-        self._changes.sort(key=lambda change: KINDS.index(change.kind))
+        self._changes.sort(key=_order)
         return Found(tuple(self._changes), tuple(sorted(self._pairs)))
 
     # ---- structure -------------------------------------------------------------------------------
@@ -336,6 +336,11 @@ class _Finder:
                 text += f"{seconds_text(second)} on the right"
                 both = nodes[key]
                 self._changes.append(Change("time", text, tuple(both[0]), tuple(both[1])))
+
+
+def _order(change: Change) -> tuple[int, int]:
+    """Return what sorts differences: by kind, then by when they came."""
+    return KINDS.index(change.kind), min(change.left or change.right or (0,))
 
 
 def _sided(side: int, nodes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
