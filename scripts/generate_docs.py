@@ -45,7 +45,7 @@ MODULE_PAGES = {
     ),
     "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
     "viewer": ("weft.viewer", ("weft.viewer",), "Graphs as trees, pictures and pages."),
-    "trace": ("weft.trace", ("weft.trace",), "Runs as plain data."),
+    "tracing": ("weft.tracing", ("weft.tracing",), "Runs as plain data."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),
@@ -261,8 +261,6 @@ def functional_page() -> str:
     chosen = []
     for name in public_names(weft):
         value = getattr(weft, name)
-        if isinstance(value, types.ModuleType):
-            value = inspect.unwrap(value)  # pyright: ignore - `weft.trace` is both
         skipped = isinstance(value, types.ModuleType | _core.OpFunction | _core.dtype)
         if skipped or not callable(value) or value is weft.Tensor:
             continue

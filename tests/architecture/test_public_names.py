@@ -26,7 +26,7 @@ MODULES = (
     "weft.autograd.functional",
     "weft.autograd.graph",
     "weft.debug",
-    "weft.trace",
+    "weft.tracing",
     "weft.viewer",
     "weft.random",
     "weft.pytree",

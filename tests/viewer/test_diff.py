@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import weft
-from tests.trace import programs
-from tests.trace.building import run
-from weft.trace import Frame, Node, Place, Read, Result, Statistics, Trace
+from tests.tracing import programs
+from tests.tracing.building import run
+from weft.tracing import Frame, Node, Place, Read, Result, Statistics, Trace
 from weft.viewer import Diff, diff, page
 from weft.viewer.differences import bytes_text, same_statistics, seconds_text
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import weft
-from tests.trace import programs
-from tests.trace.building import Layer, run
-from weft.trace import Node, Trace, from_json
+from tests.tracing import programs
+from tests.tracing.building import Layer, run
+from weft.tracing import Node, Trace, from_json
 from weft.viewer import Graph, graph, merge
 from weft.viewer.alignment import rising
 from weft.viewer.merging import END

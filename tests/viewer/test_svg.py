@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.trace import programs
-from tests.trace.building import run
+from tests.tracing import programs
+from tests.tracing.building import run
 from tests.viewer.test_text_formats import HOSTILE, REAL, hostile_trace
-from weft.trace import Input, Node, Result, Trace
+from weft.tracing import Input, Node, Result, Trace
 from weft.viewer import Graph, graph, merge
 from weft.viewer.layout import lay_out
 from weft.viewer.merging import merge_traces

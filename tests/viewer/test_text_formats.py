@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.trace import programs
-from tests.trace.building import run
+from tests.tracing import programs
+from tests.tracing.building import run
 from tests.viewer.tools import graphviz, mermaid_complaints
-from weft.trace import Input, ModuleCall, Node, Result, Trace
+from weft.tracing import Input, ModuleCall, Node, Result, Trace
 from weft.viewer import Graph, graph, merge
 from weft.viewer.words import TIMES
 

@@ -12,6 +12,7 @@
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/observer.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 
@@ -53,12 +54,15 @@ class Backward {
     modes_.rows = nullptr;
     modes_.park = nullptr;  // what a hook needs is computed at once
     called_at_ = graph::current_position();
+    if (!request_.create_graph) modes_.observer = nullptr;
+    if (observer_) observer_->began_backward(called_at_);
     find_wanted();
     for (size_t i = 0; i < request_.roots.size(); ++i) {
       const Value& root = request_.roots[i];
       if (root->producer) send({root->producer, root->output, root->row}, request_.gradients[i]);
     }
     while (!arrivals_.empty()) arrivals_.visit_next([this](Arrived& arrived) { visit(arrived); });
+    if (observer_) observer_->ended_backward();
     return std::move(results_);
   }
 
@@ -168,6 +172,7 @@ class Backward {
     if (node.extras) run_hooks(arrived);
     if (!captures_.empty()) capture(arrived);
     if (node.is_leaf()) {
+      if (observer_) observer_->ran_rule({node, {}, arrived.gradients, {}, graph::seconds_now()});
       if (request_.accumulate) accumulate(node, arrived.gradients[0], request_.create_graph);
       return;
     }
@@ -176,7 +181,9 @@ class Backward {
     if (node.extras && node.extras->rows) [[unlikely]] {
       visit_rows(arrived);
     } else {
+      const double begin = observer_ ? graph::seconds_now() : 0;
       Values gradients = run_rule(node, arrived.gradients);
+      if (observer_) observer_->ran_rule({node, {}, arrived.gradients, gradients, begin});
       arrived.gradients.clear();
       for (size_t i = 0; i < node.edges.size(); ++i) {
         const graph::Edge& edge = node.edges[i];
@@ -198,8 +205,10 @@ class Backward {
     }
     if (node.extras->gathered) return pass_on_rows(node, arrived.gradients[0], live);
     refuse_second_backward(node, live);
+    const double begin = observer_ ? graph::seconds_now() : 0;
     Values gradients = arrived.all_rows ? run_rule(node, arrived.gradients)
                                         : run_rule_on_rows(node, arrived.gradients, live);
+    if (observer_) observer_->ran_rule({node, live, arrived.gradients, gradients, begin});
     std::vector<int32_t> all(live.size());
     std::iota(all.begin(), all.end(), 0);
     for (size_t i = 0; i < node.edges.size(); ++i) {
@@ -244,6 +253,7 @@ class Backward {
 
   const Request& request_;
   graph::Modes& modes_ = graph::modes;  // looked up once: they are of this thread
+  graph::Observer* const observer_ = modes_.observer;
   Arrivals arrivals_{modes_};
   std::unordered_multimap<Node*, size_t> captures_;
   std::unordered_set<Node*> wanted_, leads_on_;

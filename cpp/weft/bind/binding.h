@@ -51,6 +51,7 @@ void define_nodes(nb::module_& module);
 void define_hooks(nb::module_& module);
 void define_functions(nb::module_& module);
 void define_autograd(nb::module_& module);
+void define_traces(nb::module_& module);
 
 }  // namespace weft::bind
 

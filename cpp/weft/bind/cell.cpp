@@ -6,6 +6,7 @@
 #include "weft/bind/python.h"
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/observer.h"
 #include "weft/graph/program.h"
 #include "weft/graph/record.h"
 
@@ -225,7 +226,8 @@ PyObject* call_body(PyCell& cell, PyObject* const* args, size_t flags, PyObject*
 PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto& cell = *reinterpret_cast<PyCell*>(object);
   const size_t count = PyVectorcall_NARGS(flags);
-  if ((keywords && PyTuple_GET_SIZE(keywords)) || modes.tracer || modes.executor) {
+  const bool parts = modes.observer && modes.observer->parts;
+  if ((keywords && PyTuple_GET_SIZE(keywords)) || modes.tracer || modes.executor || parts) {
     return call_body(cell, args, flags, keywords);
   }
   return guarded([&]() -> PyObject* {
@@ -285,8 +287,22 @@ PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, Py
   return call(made.get(), args + 1, count - 1, keywords);
 }
 
+PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
+
 // Calls a module: forward, with the hooks around it if there are any.
 PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
+  if (!modes.observer) [[likely]]
+    return call_unwatched(self, args, keywords);
+  return guarded([&] {
+    const int32_t caller = modes.module;
+    modes.module = modes.observer->entered(self, caller);
+    PyObject* result = call_unwatched(self, args, keywords);
+    modes.module = caller;
+    return result;
+  });
+}
+
+PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
   PyObject* hooks = own_attribute(self, hooks_name);
   if (hooks && hooks != Py_None) {
     return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,

@@ -129,6 +129,7 @@ nb::tuple attach_function(const std::string& name, const nb::callable& backward,
   for (const TensorObject& input : inputs) given.push_back(input.computed());
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.push_back(Value(outputs[i].computed().array()));
+    results[i]->traced = outputs[i].value()->traced;
     const auto kind = static_cast<OutputKind>(i < given_kinds.size() ? given_kinds[i] : 0);
     kinds.push_back(tensor::is_floating(results[i].dtype()) ? kind
                                                             : OutputKind::not_differentiable);

@@ -77,6 +77,7 @@ NB_MODULE(_core, module) {
   define_hooks(module);
   define_functions(module);
   define_autograd(module);
+  define_traces(module);
   define_memory(module);
   define_threads(module);
 }

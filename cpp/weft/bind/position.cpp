@@ -61,30 +61,47 @@ graph::Position intern(PyCodeObject* code, int offset) {
   return found->second;
 }
 
+// Passes the positions of the running functions on, innermost first, until it returns true.
 #if PY_VERSION_HEX < 0x030D0000
 // Asking for frame objects would make one for each function that is running.
-graph::Position capture() {
+template <class Visit>
+void walk(const Visit& visit) {
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
   for (; frame; frame = frame->previous) {
     if (_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame))) continue;
     const int offset = _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
-    if (const graph::Position position = intern(frame->f_code, offset)) return position;
+    const graph::Position position = intern(frame->f_code, offset);
+    if (position && visit(position)) return;
   }
-  return 0;
 }
 #else
-graph::Position capture() {
+template <class Visit>
+void walk(const Visit& visit) {
   for (Object frame = Object::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
     auto* at = reinterpret_cast<PyFrameObject*>(frame.get());
     const Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     const graph::Position position =
         intern(reinterpret_cast<PyCodeObject*>(code.get()), PyFrame_GetLasti(at));
-    if (position) return position;
+    if (position && visit(position)) return;
     frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
   }
-  return 0;
 }
 #endif
+
+graph::Position capture() {
+  graph::Position found = 0;
+  walk([&](graph::Position position) {
+    found = position;
+    return true;
+  });
+  return found;
+}
+void capture_all(std::vector<graph::Position>& positions) {
+  walk([&](graph::Position position) {
+    positions.push_back(position);
+    return false;
+  });
+}
 
 struct Place {
   std::string file;
@@ -111,6 +128,7 @@ std::string resolve_text(graph::Position position) {
 
 void define_positions(nb::module_& module) {
   graph::host.position = capture;
+  graph::host.positions = capture_all;
   graph::host.position_text = resolve_text;
   module.def(
       "resolve_position",
@@ -122,6 +140,12 @@ void define_positions(nb::module_& module) {
   module.def(
       "set_own_folder", [](std::string folder) { own_folder = std::move(folder); },
       "Name the folder whose frames are skipped.");
+  module.def(
+      "position_offset",
+      [](graph::Position position) {
+        return position < entries.size() ? entries[position].offset : 0;
+      },
+      "Return which instruction of its function a position is at.");
   module.def("position_now", capture, "Return the position of the user's running line.");
 }
 

@@ -188,16 +188,30 @@ const Value& value_to_read(PyObject* self) {
 }
 
 int truth(PyObject* self) {
-  return guarded([&] { return static_cast<int>(read_bool(value_of(self))); }, -1);
+  return guarded(
+      [&] {
+        const Value value = value_of(self);
+        const bool result = read_bool(value);
+        note_read(value, "bool", result);
+        return static_cast<int>(result);
+      },
+      -1);
 }
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    Object number = Object::check(to_python_number(value_to_read(self)));
+    const Value value = value_to_read(self);
+    Object number = Object::check(to_python_number(value));
+    note_read(value, "int", read_double(value));
     return PyNumber_Long(number.get());
   });
 }
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(read_double(value_to_read(self))); });
+  return guarded([&] {
+    const Value value = value_to_read(self);
+    const double number = read_double(value);
+    note_read(value, "float", number);
+    return PyFloat_FromDouble(number);
+  });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
@@ -206,7 +220,9 @@ PyObject* to_index(PyObject* self) {
       raise(PyExc_TypeError,
             "only integer tensors of a single element can be converted to an index");
     }
-    return PyLong_FromLongLong(read_integer(value));
+    const int64_t number = read_integer(value);
+    note_read(value, "int", static_cast<double>(number));
+    return PyLong_FromLongLong(number);
   });
 }
 
@@ -425,7 +441,12 @@ PyObject* method_is_contiguous(PyObject* self, PyObject*) {
   return PyBool_FromLong(tensor_of(self).array().is_contiguous());
 }
 PyObject* method_item(PyObject* self, PyObject*) {
-  return guarded([&] { return to_python_number(value_to_read(self)); });
+  return guarded([&] {
+    const Value value = value_to_read(self);
+    PyObject* number = to_python_number(value);
+    if (number) note_read(value, "item", read_double(value));
+    return number;
+  });
 }
 PyObject* method_tolist(PyObject* self, PyObject*) {
   return guarded([&] { return to_python_list(value_to_read(self)); });

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +10,7 @@
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
+#include "weft/graph/observer.h"
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tensor.h"
@@ -22,16 +22,13 @@ namespace {
 using graph::modes;
 using graph::Op;
 using graph::Pending;
+using graph::seconds_now;
 using graph::Value;
 using graph::ValueData;
 using graph::Values;
 
 constexpr size_t most_plans = 64;
 std::deque<RanPlan> plans;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // What the user holds may be kept for long: it does not keep the memory of a whole batch.
 void leave_large_batch(const Value& value) {
@@ -44,7 +41,8 @@ void leave_large_batch(const Value& value) {
 
 class Runner {
  public:
-  Runner(schedule::Work& work, RanPlan& plan) : work_(work), plan_(plan) {
+  Runner(schedule::Work& work, RanPlan& plan, graph::Observer* observer)
+      : work_(work), plan_(plan), observer_(observer) {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
       twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
       if (work_.twins[i]->op->is_view()) continue;
@@ -99,13 +97,20 @@ class Runner {
       rows.push_back(work_.first[item]);
       kept.emplace_back(work_.first[item]);
     }
-    RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, now(), rows[0]->position,
+    const double begin = seconds_now();
+    RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, rows[0]->position,
                  std::move(note)};
+    const std::vector<std::vector<Value>> watched =
+        observer_ ? held_by_all(rows) : std::vector<std::vector<Value>>();
     if (rows.size() == 1 ||
         !run_together(std::span<Pending* const>(rows.data(), rows.size()), ran)) {
       for (Pending* pending : rows) run_one(*pending);
     }
-    ran.seconds = now() - ran.seconds;
+    ran.seconds = seconds_now() - begin;
+    if (observer_) {
+      observer_->ran(
+          {ran.op, watched, begin, ran.seconds, ran.bytes_copied, ran.position, ran.note, since_});
+    }
     plan_.batches.push_back(std::move(ran));
     for (Pending* pending : rows) {
       for_all_alike(*pending, [](Pending& alike) { alike.ran = true; });
@@ -113,6 +118,20 @@ class Runner {
   }
 
  private:
+  // The values that each row's application will give, for who watches.
+  std::vector<std::vector<Value>> held_by_all(std::span<Pending* const> rows) {
+    std::vector<std::vector<Value>> all;
+    for (Pending* row : rows) {
+      for_all_alike(*row, [&](Pending& alike) {
+        std::vector<Value>& values = all.emplace_back();
+        for (const graph::Held& held : alike.outputs) {
+          if (held.value) values.emplace_back(base::Ref<ValueData>(held.value));
+        }
+      });
+    }
+    return all;
+  }
+
   void run_one(Pending& pending) {
     graph::ModesGuard guard;
     modes.position = pending.position;
@@ -260,6 +279,7 @@ class Runner {
 
   schedule::Work& work_;
   RanPlan& plan_;
+  graph::Observer* observer_;
   base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;  // nodes of the running batch are younger
   std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
@@ -276,16 +296,17 @@ void run_pending(std::span<const Value> values) {
   graph::ModesGuard guard;
   RanPlan plan;
   plan.position = graph::current_position();
-  const double begin = now();
+  const double begin = seconds_now();
+  graph::Observer* observer = modes.observer;
   modes = graph::Modes{};
   modes.position = plan.position ? plan.position : 1;
   graph::close_strand();
   graph::count_plan();
   schedule::Work work = schedule::collect(graph::tape(), values);
   if (work.first.empty()) return;
-  Runner runner(work, plan);
+  Runner runner(work, plan, observer);
   const std::vector<schedule::Batch> batches = schedule::order(work.items);
-  plan.seconds_planning = now() - begin;
+  plan.seconds_planning = seconds_now() - begin;
   for (const auto* all : {&work.first, &work.twins}) {
     for (const Pending* pending : *all) plan.nodes += pending->op_count();
   }
@@ -296,7 +317,8 @@ void run_pending(std::span<const Value> values) {
   runner.separate_twins();
   runner.separate_rows();
   for (const Value& value : values) leave_large_batch(value);
-  plan.seconds = now() - begin;
+  plan.seconds = seconds_now() - begin;
+  if (observer) observer->planned(plan.position, begin, plan.seconds_planning);
   if (plans.size() == most_plans) plans.pop_front();
   plans.push_back(std::move(plan));
 }

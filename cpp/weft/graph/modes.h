@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/graph/value.h"
 
@@ -13,6 +14,7 @@ namespace weft::graph {
 
 class Batched;
 class Call;
+struct Observer;
 struct Program;
 class ProgramBuilder;
 struct PackedTensor;
@@ -43,6 +45,8 @@ struct Modes {
   void* park = nullptr;                // of a map: how its fibers step aside (bind/lazy.cpp)
   bool keep_values = false;            // nodes keep their results, for debugging
   const Executor* executor = nullptr;  // null: the default one
+  Observer* observer = nullptr;        // watches the run
+  int32_t module = -1;                 // the call of a module that runs now, as it counts them
   ProgramBuilder* tracer = nullptr;    // notes each application while a Program is made
   SaveHooks* save_hooks = nullptr;
   const std::shared_ptr<const RowTable>* rows = nullptr;  // while a batch of them runs
@@ -68,8 +72,9 @@ class ModesGuard {
 
 // What lower layers cannot know by themselves; set once when the module loads.
 struct Host {
-  Position (*position)() = nullptr;                  // the user's line that is running now
-  std::string (*position_text)(Position) = nullptr;  // "model.py:12"
+  Position (*position)() = nullptr;                     // the user's line that is running now
+  void (*positions)(std::vector<Position>&) = nullptr;  // and those that called it, outermost last
+  std::string (*position_text)(Position) = nullptr;     // "model.py:12"
   void (*copy)(const Array& from, const Array& to) = nullptr;  // kernels::copy
   int (*find_formula)(std::string_view name) = nullptr;
   void (*(*block_function)(int formula, tensor::Lane lane))(void*, const void* const*,

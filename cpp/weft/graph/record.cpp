@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/graph/marks.h"
+#include "weft/graph/observer.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
@@ -293,11 +294,21 @@ void finish(const Call& call, std::span<Value> outputs, bool in_place) {
   mark_outputs(call, outputs, need);
 }
 
+// Whether its numbers come from an engine: the next op's come after them.
+bool draws_now(const Op& op, const Attributes& attributes) {
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const auto* key = std::get_if<RandomKey>(&attributes[i]);
+    if (key && key->engine) return true;
+  }
+  return op.random && attributes.size() == 0;
+}
+
 // Whether this call can be left for later: its shape does not depend on values, and nobody watches
 // what it saves.
-bool can_wait(const Op& op) {
+bool can_wait(const Op& op, const Attributes& attributes) {
   return modes.lazy && !modes.executor && !modes.tracer && !modes.save_hooks &&
-         !modes.keep_values && op.run.kind != Run::Kind::by_value;
+         !modes.keep_values && op.run.kind != Run::Kind::by_value &&
+         !(modes.observer && modes.observer->at_once) && !(op.random && draws_now(op, attributes));
 }
 
 // Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
@@ -358,9 +369,9 @@ void spread(const Array& number, void* tile, int64_t count) {
 // Small models live on this: element-wise ops over float tensors of one shape that lie in order,
 // and numbers, without the general machinery. Empty: not such a case. Gives what it would give.
 Value record_small(const Op& op, std::span<const Value> inputs) {
-  if (modes.executor || modes.tracer || modes.inference || modes.lazy || modes.rows ||
-      op.shape.masks != 0 || op.shape.function || op.shape.result >= Result::boolean ||
-      inputs.size() > 3) {
+  if (modes.executor || modes.tracer || modes.observer || modes.inference || modes.lazy ||
+      modes.rows || op.shape.masks != 0 || op.shape.function ||
+      op.shape.result >= Result::boolean || inputs.size() > 3) {
     return {};
   }
   const ValueData* like = inputs[0].get();
@@ -405,7 +416,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
 // The same for later: element-wise ops over float tensors of one shape, and numbers. Empty: not
 // such a case.
 Value record_small_pending(const Op& op, std::span<const Value> inputs) {
-  if (!can_wait(op) || modes.inference || op.shape.masks != 0 || op.shape.function ||
+  if (!can_wait(op, {}) || modes.inference || op.shape.masks != 0 || op.shape.function ||
       op.shape.result >= Result::boolean || inputs.size() > 3) {
     return {};
   }
@@ -444,8 +455,8 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
 }  // namespace
 
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
-  if (modes.lazy) [[unlikely]] {
-    if (can_wait(op)) {
+  if (modes.lazy && !modes.observer) [[unlikely]] {
+    if (can_wait(op, {})) {
       if (Value next = record_in_strand(op, inputs)) return next;
     }
     if (Value small = record_small_pending(op, inputs)) return small;
@@ -455,13 +466,15 @@ Value record_pointwise(const Op& op, std::span<const Value> inputs) {
   return std::move(record(op, inputs)[0]);
 }
 
-Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
+namespace {
+
+Values record_unseen(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
-  const bool waits = can_wait(op);
+  const bool waits = can_wait(op, attributes);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
-  if (waits) {
+  if (waits && !modes.observer) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);
@@ -471,6 +484,38 @@ Values record(const Op& op, std::span<const Value> inputs, Attributes attributes
   for (Array& array : call.outputs) outputs.push_back(Value(std::move(array)));
   finish(call, std::span(outputs.data(), outputs.size()), false);
   return outputs;
+}
+
+// What only finds out shapes or makes a Program is no part of the run.
+bool is_watched() { return modes.observer && !modes.executor && !modes.tracer; }
+
+Values record_watched(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
+  Observer* observer = modes.observer;
+  // Of a composite its parts are seen, of a cell only if somebody wants to.
+  if (op.is_composite() || (op.is_program() && observer->parts))
+    return record_unseen(op, inputs, attributes);
+  const double begin = seconds_now();
+  const uint64_t first_node = Node::next_sequence();
+  const bool hides = op.is_program() && !can_wait(op, attributes);
+  if (hides) modes.observer = nullptr;
+  Values outputs;
+  try {
+    outputs = record_unseen(op, inputs, attributes);
+  } catch (...) {
+    modes.observer = observer;
+    throw;
+  }
+  modes.observer = observer;
+  observer->recorded({&op, op.name, attributes, inputs, outputs, begin, first_node});
+  return outputs;
+}
+
+}  // namespace
+
+Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
+  if (is_watched()) [[unlikely]]
+    return record_watched(op, inputs, attributes);
+  return record_unseen(op, inputs, attributes);
 }
 
 Value record_one(const Op& op, std::span<const Value> inputs, std::vector<Attribute> attributes) {
@@ -521,6 +566,8 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   }
   ModesGuard guard;
   modes.lazy = false;
+  const double begin = is_watched() ? seconds_now() : 0;
+  const uint64_t first_node = begin ? Node::next_sequence() : 0;
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
@@ -579,6 +626,10 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   destination.storage->version += 1;
   destination.storage->written_at = current_position();
   destination.storage->written_by = &op;
+  if (begin) [[unlikely]] {
+    modes.observer->recorded(
+        {&op, op.name + "_", attributes, given, std::span(&output, 1), begin, first_node, true});
+  }
   return output;
 }
 
@@ -628,6 +679,10 @@ base::Ref<Node> attach_custom(std::unique_ptr<CustomRule> rule, std::span<const 
     outputs[i]->producer = node;
     outputs[i]->output = static_cast<uint32_t>(i);
     outputs[i]->requires_grad = true;
+  }
+  if (is_watched()) [[unlikely]] {
+    modes.observer->recorded(
+        {nullptr, node->name(), {}, inputs, outputs, seconds_now(), node->sequence - 1});
   }
   return node;
 }

@@ -36,6 +36,7 @@ struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   Position cut_at = 0;         // where the path of gradients ended, for messages
   uint32_t view_output = 0;    // of a view: which of the view op's outputs
   uint32_t handles = 0;        // tensors that users hold on it
+  uint32_t traced = 0;         // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
   bool has_rows = false;         // dimension 0 counts rows of a batch

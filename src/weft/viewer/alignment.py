@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 
-from weft.trace import Trace
-from weft.trace.scopes import ItemKind, Scope, find_scopes
+from weft.tracing import Trace
+from weft.tracing.scopes import ItemKind, Scope, find_scopes
 
 Lines = Mapping[int, str]
 

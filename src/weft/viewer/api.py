@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from weft._core import Tensor
-from weft.trace import Trace
+from weft.tracing import Trace
 from weft.viewer.graph import Graph
 from weft.viewer.merging import merge_traces
 from weft.viewer.recording import record_call, trace_tensors
@@ -30,7 +30,7 @@ def graph(x: Any, *args: Any, **kwargs: Any) -> Graph:
 
     Example:
         >>> import weft
-        >>> from weft.trace import Node, Trace
+        >>> from weft.tracing import Node, Trace
         >>> len(weft.graph(Trace(nodes=(Node("ones"),))))
         1
     """
@@ -94,7 +94,7 @@ def merge(graphs: Iterable[Graph | Trace], title: str = "") -> Graph:
 
     Example:
         >>> import weft
-        >>> from weft.trace import Node, Trace
+        >>> from weft.tracing import Node, Trace
         >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
         >>> weft.merge([a, b]).sides
         ((0, 1), (1,))

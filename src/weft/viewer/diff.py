@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from weft._core import Tensor
 from weft.functional.reductions import diff as neighbours
-from weft.trace import Trace
+from weft.tracing import Trace
 from weft.viewer.api import as_graph
 from weft.viewer.differences import (
     KINDS,
@@ -236,7 +236,7 @@ def diff(
 
     Example:
         >>> import weft
-        >>> from weft.trace import Node, Trace
+        >>> from weft.tracing import Node, Trace
         >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
         >>> weft.diff(a, b).summary
         ('0 nodes only on the left, 1 node only on the right.',)

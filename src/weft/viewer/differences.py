@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from weft.trace import Node, Place, Read, Statistics, Trace
-from weft.trace.fold import rounds_of
-from weft.trace.scopes import LEAVES, Scope
-from weft.trace.sources import Outline
+from weft.tracing import Node, Place, Read, Statistics, Trace
+from weft.tracing.fold import rounds_of
+from weft.tracing.scopes import LEAVES, Scope
+from weft.tracing.sources import Outline
 from weft.viewer.alignment import Alignment, Slot
 from weft.viewer.words import number_text, place_of, plain, statistics_text
 
@@ -382,7 +382,7 @@ def same_statistics(one: Statistics, other: Statistics, tolerance: float) -> boo
         tolerance: How far numbers may differ in relation to their size.
 
     Example:
-        >>> from weft.trace import Statistics
+        >>> from weft.tracing import Statistics
         >>> same_statistics(Statistics(2, 0.0, 1.0), Statistics(2, 0.0, 1.5), 1e-6)
         False
     """

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, overload
 
-from weft.trace import Failure, Folded, Node, Trace, fold, to_json
-from weft.trace.sources import Outline
+from weft.tracing import Failure, Folded, Node, Trace, fold, to_json
+from weft.tracing.sources import Outline
 from weft.viewer import svg, text_formats
 from weft.viewer.merging import Link, Merged, merge_traces
 from weft.viewer.page import PageMissingError, page_html, page_of, write_text
@@ -38,7 +38,7 @@ class Graph:
         exception: What the function raised.
 
     Example:
-        >>> from weft.trace import Node, Result, Trace
+        >>> from weft.tracing import Node, Result, Trace
         >>> print(
         ...     Graph(Trace(title="run", nodes=(Node("ones", results=(Result((2,), "int64"),)),)))
         ... )
@@ -230,7 +230,7 @@ class Graph:
     @overload
     def json(self, path: PathLike) -> Path: ...
     def json(self, path: PathLike | None = None) -> str | Path:
-        """Write the trace as JSON; `weft.trace.from_json` reads it back.
+        """Write the trace as JSON; `weft.tracing.from_json` reads it back.
 
         Args:
             path: Where to write it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from weft.trace import Folded, Frame, Input, ModuleCall, Node, Place, Trace
-from weft.trace.fold import fold_scopes
-from weft.trace.scopes import LEAVES, Scope
-from weft.trace.sources import Outline
+from weft.tracing import Folded, Frame, Input, ModuleCall, Node, Place, Trace
+from weft.tracing.fold import fold_scopes
+from weft.tracing.scopes import LEAVES, Scope
+from weft.tracing.sources import Outline
 from weft.viewer.alignment import Alignment, Slot
 
 END = -1

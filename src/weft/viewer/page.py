@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.trace import Folded, Trace, to_data
+from weft.tracing import Folded, Trace, to_data
 from weft.viewer.merging import END, Link
 
 if TYPE_CHECKING:

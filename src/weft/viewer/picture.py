@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from weft.trace import Folded, Group, Node, Trace
+from weft.tracing import Folded, Group, Node, Trace
 from weft.viewer.merging import END, Merged
 from weft.viewer.words import TIMES, number_text, place_of, plain, shortened
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.trace import Folded, Trace
-from weft.trace.scopes import LEAVES
-from weft.trace.sources import Outline
+from weft.tracing import Folded, Trace
+from weft.tracing.scopes import LEAVES
+from weft.tracing.sources import Outline
 from weft.viewer.merging import END, Link
 from weft.viewer.words import (
     TIMES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from weft.trace import Failure, Input, Node, Place, Read, Result, Statistics, Trace
-from weft.trace.sources import Outline
+from weft.tracing import Failure, Input, Node, Place, Read, Result, Statistics, Trace
+from weft.tracing.sources import Outline
 
 FEW = 6
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -91,7 +91,7 @@ def statistics_text(statistics: Statistics, shape: tuple[int, ...] = ()) -> str:
         shape: Its shape.
 
     Example:
-        >>> from weft.trace import Statistics
+        >>> from weft.tracing import Statistics
         >>> statistics_text(Statistics(100, -1.0, 2.5, nans=3))
         '-1 to 2.5, 3 nan'
     """

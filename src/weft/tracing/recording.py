@@ -1,0 +1,461 @@
+"""Recording: watch a run and turn what the core noted into a Trace.
+
+This is the only place that knows the core's recorder; all tools that show or explain a run begin
+here.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Protocol, Self, cast
+
+from weft import _core, pytree
+from weft._core import Tensor
+from weft.tracing.model import (
+    Backward,
+    BackwardStep,
+    Batch,
+    Failure,
+    Frame,
+    Input,
+    ModuleCall,
+    Node,
+    Place,
+    Plan,
+    Read,
+    Result,
+    Statistics,
+    Trace,
+)
+from weft.tracing.sources import collect_sources
+
+
+class _Module(Protocol):
+    def named_modules(self) -> Iterable[tuple[str, Any]]: ...
+    def named_parameters(self) -> Iterable[tuple[str, Tensor]]: ...
+    def named_buffers(self) -> Iterable[tuple[str, Tensor]]: ...
+
+
+class Recording:
+    """Record what the block of a `with` statement does.
+
+    Everything that this thread records, runs, differentiates and reads inside is noted. An
+    exception that leaves the block is noted too, and goes on.
+
+    Args:
+        values: Keep statistics of values and gradients. Without, a node costs about a microsecond.
+        parts: See the parts of cells instead of the cells.
+        at_once: Run ops when they are recorded, in lazy mode too.
+        title: What the run is called.
+        on_node: Called with this recording after each node, at the user's line.
+        on_event: Called with "plan", "backward" or, with `rules`, "rule" after each of them.
+        rules: Tell `on_event` of each gradient rule.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+        >>> with weft.tracing.Recording() as run:
+        ...     y = (x * 2).sum()
+        >>> [node.op for node in run.trace().nodes]
+        ['parameter', 'mul', 'sum']
+    """
+
+    def __init__(
+        self,
+        *,
+        values: bool = True,
+        parts: bool = False,
+        at_once: bool = False,
+        title: str = "",
+        on_node: Callable[[Recording], object] | None = None,
+        on_event: Callable[[Recording, str], object] | None = None,
+        rules: bool = False,
+    ) -> None:
+        self.title = title
+        self.failure: BaseException | None = None
+        self.value: Any = None
+        self._outer: list[int] = []  # the chain of calls around the run, which is not part of it
+        self._names: list[tuple[str, Tensor]] = []
+        self._outputs: list[Tensor] = []
+        self._recorder = _core.Recorder(
+            values,
+            None if on_node is None else lambda _: on_node(self),
+            None if on_event is None else lambda kind: on_event(self, kind),
+        )
+        self._recorder.parts = parts
+        self._recorder.at_once = at_once
+        self._recorder.wants_rules = rules
+
+    def __enter__(self) -> Self:
+        self._recorder.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._recorder.stop()
+        self.failure = error
+
+    def __len__(self) -> int:
+        return len(self._recorder)
+
+    @property
+    def inputs(self) -> tuple[Tensor | None, ...]:
+        """What the node read, while `on_node` runs; the gradients that a rule was given."""
+        return self._recorder.inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor | None, ...]:
+        """What the node gave, while `on_node` runs; the gradients that a rule made."""
+        return self._recorder.outputs
+
+    def name(self, names: Mapping[str, Any]) -> None:
+        """Give tensors, or trees of them, names that the trace shows."""
+        for name, tree in names.items():
+            for path, leaf in _named_leaves(name, tree):
+                self._names.append((path, leaf))
+
+    def result(self, tree: Any) -> None:
+        """Say what the run's results are: the trace's outputs."""
+        self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+    def clear(self) -> None:
+        """Forget what was recorded so far."""
+        self._recorder.clear()
+
+    def trace(self) -> Trace:
+        """Return what was recorded so far."""
+        # So many new objects would make the garbage collector look through them again and again.
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return _Assembly(
+                self._recorder, self._names, self._outputs, self.failure, self.title, self._outer
+            ).trace
+        finally:
+            if was_on:
+                gc.enable()
+
+    def last(self) -> Trace:
+        """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
+        first = max(len(self._recorder) - 1, 0)
+        return _Assembly(self._recorder, [], [], None, self.title, self._outer, first).trace
+
+
+def record(
+    function: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    title: str = "",
+    values: bool = True,
+) -> Recording:
+    """Call a function or module and return the recording of it, with what it returned as `value`.
+
+    An exception ends the run and is the recording's `failure`.
+    """
+    kwargs = dict(kwargs or {})
+    run = Recording(values=values, title=title or _name_of(function))
+    run.name(_argument_names(function, args, kwargs))
+    run._outer = _core.positions_now()
+    with suppress(Exception), run:
+        run.value = function(*args, **kwargs)
+    run.result(run.value)
+    return run
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__qualname__", None)
+    return str(name) if name else type(function).__name__
+
+
+def _argument_names(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    try:
+        return inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {f"argument {i}": arg for i, arg in enumerate(args)} | kwargs
+
+
+def _named_leaves(name: str, tree: Any) -> list[tuple[str, Tensor]]:
+    if isinstance(tree, Tensor):
+        return [(name, tree)]
+    leaves = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
+    return [(f"{name}[{i}]", leaf) for i, leaf in enumerate(leaves)]
+
+
+class Places:
+    """Source positions of the core as places of a trace, each once."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self._numbers: dict[int, int] = {}
+
+    def number(self, position: int) -> int:
+        """Return the number of a position's place; -1 if it is not known."""
+        if position not in self._numbers:
+            file, line, function = _core.resolve_position(position)
+            if line == 0:
+                return -1
+            self._numbers[position] = len(self.places)
+            offset = _core.position_offset(position)
+            self.places.append(Place(file, line, function, offset))
+        return self._numbers[position]
+
+
+def statistics_of(data: tuple[Any, ...]) -> Statistics:
+    """Make Statistics of what the core counted."""
+    count, is_finite, low, high, mean, deviation, nans, infinities, zeros, histogram, values = data
+    return Statistics(
+        count=count,
+        minimum=low if is_finite else None,
+        maximum=high if is_finite else None,
+        mean=mean if is_finite else None,
+        deviation=deviation if is_finite else None,
+        nans=nans,
+        infinities=infinities,
+        zeros=zeros,
+        histogram=tuple(histogram),
+        values=None if values is None else tuple(values),
+    )
+
+
+class _Assembly:
+    """Makes one Trace from what a recorder noted."""
+
+    def __init__(
+        self,
+        recorder: _core.Recorder,
+        names: list[tuple[str, Tensor]],
+        outputs: list[Tensor],
+        failure: BaseException | None,
+        title: str,
+        outer: list[int],
+        first: int = 0,
+    ) -> None:
+        self._recorder = recorder
+        self._places = Places()
+        self._statistics = [statistics_of(data) for data in recorder.statistics()]
+        self._frames = self._inner_frames(recorder.frames(), outer)
+        self._raw = recorder.nodes(first)
+        modules = recorder.modules()
+        self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
+        plans = recorder.plans()
+        covering = _Covering(self._raw, plans)
+        gradients = self._gradients(recorder.backwards())
+        ended_by = self._failure(failure)  # adds frames
+        self.trace = Trace(
+            title=title,
+            frames=tuple(self._frames),
+            modules=_module_calls(modules),
+            nodes=tuple(self._node(i, gradients) for i in range(len(self._raw))),
+            outputs=tuple(
+                Input(node) for node in (recorder.node_of(one) for one in outputs) if node >= 0
+            ),
+            reads=tuple(self._read(data) for data in recorder.reads()),
+            plans=tuple(self._plan(data) for data in plans),
+            backwards=tuple(self._backward(data, covering) for data in recorder.backwards()),
+            failure=ended_by,
+            seconds=max((data[10] + data[11] for data in self._raw), default=0.0),
+        )
+        places = self._places.places
+        self.trace = replace(self.trace, places=tuple(places), sources=collect_sources(places))
+
+    def _inner_frames(self, frames: list[tuple[int, int]], outer: list[int]) -> list[Frame]:
+        """Return the frames, cut off from the chain of calls around the run."""
+        depths: dict[int, int] = {-1: 0}  # of those that belong to the chain
+        found: list[Frame] = []
+        for index, (position, caller) in enumerate(frames):
+            depth = depths.get(caller)
+            if depth is not None and depth < len(outer) and outer[depth] == position:
+                depths[index] = depth + 1
+            found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
+        return found
+
+    def _find_leaf_names(
+        self, modules: list[tuple[Any, int, int]], names: list[tuple[str, Tensor]]
+    ) -> dict[int, str]:
+        found: dict[int, str] = {}
+        roots = {id(module): module for module, caller, _ in modules if caller < 0}
+        for module in cast("Iterable[_Module]", roots.values()):
+            for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+                found.setdefault(self._recorder.node_of(tensor), name)
+        for name, tensor in names:
+            found.setdefault(self._recorder.node_of(tensor), name)
+        found.pop(-1, None)
+        return found
+
+    def _gradients(self, backwards: list[tuple[Any, ...]]) -> dict[tuple[int, int, int], int]:
+        """Find the statistics of each gradient: by node of the graph, output and row."""
+        found: dict[tuple[int, int, int], int] = {}
+        for rules, *_ in backwards:
+            for _, node, _, _, live, incoming, _ in rules:
+                rows = live or [-1]
+                for i, number in enumerate(incoming):
+                    if number >= 0:
+                        found[node, i // len(rows), rows[i % len(rows)]] = number
+        return found
+
+    def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
+        (
+            op, kind, requires_grad, inputs, results, attributes, frame, module, example,
+            in_backward, start, seconds, saved, _, last,
+        ) = self._raw[index]  # fmt: skip
+        name = self._leaf_names.get(index, "")
+        if kind == "leaf":
+            kind = "parameter" if requires_grad else "input" if name else "constant"
+            op = kind
+        return Node(
+            op=op.removesuffix("Backward"),  # of a user's function
+            kind=kind,
+            inputs=tuple(
+                Input(node, output) if node >= 0 else Input(number=number)
+                for node, output, number in inputs
+            ),
+            results=tuple(self._result(data, gradients) for data in results),
+            attributes=attributes,
+            frame=frame,
+            module=module,
+            start=start,
+            seconds=seconds,
+            example=example,
+            name=name,
+            saved=saved,
+            sequence=last,
+            phase="backward" if in_backward else "forward",
+        )
+
+    def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
+        shape, dtype, size, statistics, producer, output, row = data
+        gradient: int | None = gradients.get((producer, output, row)) if producer else None
+        return Result(
+            shape=tuple(shape),
+            dtype=dtype,
+            bytes=size,
+            value=self._statistic(statistics),
+            gradient=self._statistic(-1 if gradient is None else gradient),
+        )
+
+    def _read(self, data: tuple[Any, ...]) -> Read:
+        kind, value, node, output, frame, module, after, example = data
+        return Read(kind, value, node, output, frame, module, after, example)
+
+    def _plan(self, data: tuple[Any, ...]) -> Plan:
+        batches, seconds, planning, start, position = data
+        return Plan(
+            tuple(
+                Batch(op, tuple(nodes), copied, took, begin, self._places.number(position), note)
+                for op, nodes, copied, took, begin, position, note, *_ in batches
+            ),
+            seconds,
+            planning,
+            start,
+            self._places.number(position),
+        )
+
+    def _backward(self, data: tuple[Any, ...], covering: _Covering) -> Backward:
+        rules, seconds, start, position = data
+        steps = tuple(
+            BackwardStep(
+                name,
+                covering.nodes(node, live),
+                took,
+                begin,
+                max(len(live), 1),
+                self._some(incoming[:: max(len(live), 1)]),
+                self._some(outgoing),
+            )
+            for name, node, took, begin, live, incoming, outgoing in rules
+        )
+        return Backward(steps, seconds, start, self._places.number(position))
+
+    def _some(self, numbers: list[int]) -> tuple[Statistics | None, ...]:
+        return tuple(self._statistic(number) for number in numbers)
+
+    def _statistic(self, number: int) -> Statistics | None:
+        return self._statistics[number] if number >= 0 else None
+
+    def _failure(self, error: BaseException | None) -> Failure | None:
+        if error is None:
+            return None
+        caller = -1
+        own = _own_folder()
+        walk = error.__traceback__
+        while walk is not None:
+            code = walk.tb_frame.f_code
+            if not code.co_filename.startswith(own):
+                place = Place(code.co_filename, walk.tb_lineno, code.co_name, walk.tb_lasti)
+                self._places.places.append(place)
+                self._frames.append(Frame(len(self._places.places) - 1, caller))
+                caller = len(self._frames) - 1
+            walk = walk.tb_next
+        return Failure(type(error).__name__, str(error), caller, len(self._raw))
+
+
+def _own_folder() -> str:
+    return __file__[: -len("tracing/recording.py")]
+
+
+def _module_calls(modules: list[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
+    calls: list[ModuleCall] = []
+    names: dict[int, dict[int, str]] = {}  # of the modules below each outermost one
+    roots: list[Any] = []
+    for module, caller, frame in modules:
+        kind = type(module).__name__
+        root = module if caller < 0 else roots[caller]
+        roots.append(root)
+        if caller < 0:
+            calls.append(ModuleCall(kind, kind, -1, frame))
+            continue
+        if id(root) not in names:
+            known = cast("_Module", root).named_modules()
+            names[id(root)] = {id(below): name for name, below in known}
+        path = names[id(root)].get(id(module)) or f"{calls[caller].path}.{kind}"
+        calls.append(ModuleCall(path, kind, caller, frame))
+    return tuple(calls)
+
+
+class _Covering:
+    """Tells which nodes of the trace a node of the graph of gradients was made for."""
+
+    def __init__(self, nodes: list[tuple[Any, ...]], plans: list[tuple[Any, ...]]) -> None:
+        spans: list[tuple[int, int, list[int], bool]] = []
+        for index, data in enumerate(nodes):
+            first, last = data[13], data[14]
+            if first < last:
+                spans.append((last, first, [index], False))
+        for batches, *_ in plans:
+            for _, rows, _, _, _, _, _, first, last in batches:
+                spans.append((last, first, rows, True))
+        self._leaves = {
+            result[4]: index
+            for index, data in enumerate(nodes)
+            if data[1] == "leaf"
+            for result in data[4]
+            if result[4]
+        }
+        self._spans = sorted(spans, key=lambda span: span[0])
+        self._ends = [span[0] for span in self._spans]
+
+    def nodes(self, sequence: int, live: list[int]) -> tuple[int, ...]:
+        if sequence in self._leaves:
+            return (self._leaves[sequence],)
+        place = bisect_left(self._ends, sequence)
+        if place == len(self._spans):
+            return ()
+        _, first, rows, is_batch = self._spans[place]
+        if sequence <= first:
+            return ()
+        if is_batch and live:
+            return tuple(rows[row] for row in live if row < len(rows))
+        return tuple(rows)
