@@ -99,17 +99,6 @@ int64_t index_or_none(uint32_t number) {
   return number == trace::none ? -1 : static_cast<int64_t>(number);
 }
 
-nb::dict attributes_of(const trace::Node& node) {
-  nb::dict result;
-  if (!node.op) return result;
-  for (const graph::Parameter& parameter : node.op->sig.parameters) {
-    const auto index = static_cast<size_t>(parameter.index);
-    if (parameter.is_tensor() || index >= node.attributes.size()) continue;
-    result[parameter.name.c_str()] = graph::attribute_text(node.attributes[index]);
-  }
-  return result;
-}
-
 template <class Item>
 nb::list list_of(const std::vector<Item>& items) {
   nb::list list;
@@ -145,8 +134,8 @@ nb::list nodes_of(const PythonRecorder& self, size_t first) {
     }
     const char* kind = node.is_leaf ? "leaf" : node.op && node.op->is_program() ? "cell" : "op";
     list.append(nb::make_tuple(*node.name, kind, node.requires_grad, inputs, results,
-                               attributes_of(node), index_or_none(node.frame), node.module,
-                               node.example, node.in_backward, node.begin - self.began,
+                               attribute_texts(node.op, node.attributes), index_or_none(node.frame),
+                               node.module, node.example, node.in_backward, node.begin - self.began,
                                node.seconds, node.saved, node.first_node, node.last_node));
   }
   return list;
