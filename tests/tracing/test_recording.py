@@ -394,3 +394,13 @@ def test_clear_inside_a_module_forgets_its_call() -> None:
     trace = run.trace()
     assert [call.kind for call in trace.modules] == ["Tanh"]
     assert [node.module for node in trace.nodes if node.kind == "op"] == [-1, 0]
+
+
+def test_calls_around_a_recorded_function_are_not_part_of_the_run() -> None:
+    model = Model()
+    one = record(model, (weft.ones(1, 3),)).trace()
+    other = record(model, (weft.ones(1, 3),)).trace()
+    assert [node.frame for node in one.nodes] == [node.frame for node in other.nodes]
+    assert one.modules[0].frame == -1
+    functions = {one.places[frame.place].function for frame in one.frames if frame.caller < 0}
+    assert "forward" in functions

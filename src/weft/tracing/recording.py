@@ -80,7 +80,7 @@ class Recording:
         self.title = title
         self.failure: BaseException | None = None
         self.value: Any = None
-        self._outer: list[int] = []  # the chain of calls around the run, which is not part of it
+        self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
         self._outputs: list[Tensor] = []
         self._recorder = _core.Recorder(
@@ -139,7 +139,7 @@ class Recording:
         gc.disable()
         try:
             return _Assembly(
-                self._recorder, self._names, self._outputs, self.failure, self.title, self._outer
+                self._recorder, self._names, self._outputs, self.failure, self.title, self.outer
             ).trace
         finally:
             if was_on:
@@ -148,7 +148,7 @@ class Recording:
     def last(self) -> Trace:
         """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
         first = max(len(self._recorder) - 1, 0)
-        return _Assembly(self._recorder, [], [], None, self.title, self._outer, first).trace
+        return _Assembly(self._recorder, [], [], None, self.title, self.outer, first).trace
 
 
 def record(
@@ -166,7 +166,7 @@ def record(
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
     run.name(_argument_names(function, args, kwargs))
-    run._outer = _core.positions_now()
+    run.outer = _core.positions_now()
     with suppress(Exception), run:
         run.value = function(*args, **kwargs)
     run.result(run.value)
@@ -257,7 +257,10 @@ class _Assembly:
         self.trace = Trace(
             title=title,
             frames=tuple(self._frames),
-            modules=_module_calls(modules),
+            modules=_module_calls(
+                (module, caller, -1 if frame in self._around else frame)
+                for module, caller, frame in modules
+            ),
             nodes=tuple(self._node(i, gradients) for i in range(len(self._raw))),
             outputs=tuple(
                 Input(node) for node in (recorder.node_of(one) for one in outputs) if node >= 0
@@ -280,6 +283,7 @@ class _Assembly:
             if depth is not None and depth < len(outer) and outer[depth] == position:
                 depths[index] = depth + 1
             found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
+        self._around = depths.keys()
         return found
 
     def _find_leaf_names(
@@ -406,7 +410,7 @@ def _own_folder() -> str:
     return __file__[: -len("tracing/recording.py")]
 
 
-def _module_calls(modules: list[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
+def _module_calls(modules: Iterable[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
     calls: list[ModuleCall] = []
     names: dict[int, dict[int, str]] = {}  # of the modules below each outermost one
     roots: list[Any] = []
