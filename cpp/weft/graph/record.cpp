@@ -275,8 +275,9 @@ void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
     for (const Value& output : outputs) output->has_rows = has_rows;
   }
   if (call.op.is_view()) {
+    const auto view = base::make_ref<ViewOf>(call[0], call.op, call.attributes);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i]->view.reset(new ViewOf{{}, call[0], &call.op, call.attributes});
+      outputs[i]->view = view;
       outputs[i]->view_output = static_cast<uint32_t>(i);
     }
   }
