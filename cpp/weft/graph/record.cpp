@@ -462,7 +462,7 @@ Values record(const Op& op, std::span<const Value> inputs, Attributes attributes
   const bool waits = can_wait(op);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
-  if (waits) {
+  if (waits && !op.is_program()) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);
