@@ -276,8 +276,9 @@ void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
     for (const Value& output : outputs) output->has_rows = has_rows;
   }
   if (call.op.is_view()) {
+    const auto view = base::make_ref<ViewOf>(call[0], call.op, call.attributes);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i]->view.reset(new ViewOf{{}, call[0], &call.op, call.attributes});
+      outputs[i]->view = view;
       outputs[i]->view_output = static_cast<uint32_t>(i);
     }
   }
@@ -474,7 +475,7 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
   const bool waits = can_wait(op, attributes);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
-  if (waits && !modes.observer) {
+  if (waits && !op.is_program() && !modes.observer) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);
