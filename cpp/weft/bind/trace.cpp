@@ -265,6 +265,11 @@ void note_read(const Value& value, const char* kind, double number) {
     modes.observer->read(value, kind, number_text(kind, number));
 }
 
+void note_copy(const Value& value, const char* kind) {
+  if (!modes.observer || modes.executor || modes.tracer) return;
+  modes.observer->read(value, kind, base::text(value.count(), " numbers"));
+}
+
 void define_traces(nb::module_& module) {
   nb::class_<PythonRecorder>(module, "Recorder", "Notes what a run does.")
       .def(nb::init<bool, nb::object, nb::object>(), nb::arg("values"),

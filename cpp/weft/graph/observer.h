@@ -51,6 +51,8 @@ struct RanRule {
 struct Observer {
   virtual ~Observer() = default;
   virtual void recorded(const Recorded& recorded) = 0;
+  // An op is about to write over one of these.
+  virtual void will_write(std::span<const Value> inputs) = 0;
   // Python is told a value: `kind` says how ("bool", "item"), `text` what.
   virtual void read(const Value& value, const char* kind, const std::string& text) = 0;
   // A module is called; returns the number that modes.module is until it returns.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weft::trace {
 
@@ -15,19 +16,7 @@ uint32_t next_number = 1;  // of a value in any trace
 constexpr int64_t few_values = 64;
 constexpr size_t histogram_steps = 24;
 
-int64_t bytes_of(const Value& value) { return value.count() * tensor::item_size(value.dtype()); }
-
-// Bytes that only this node keeps alive: parameters would be there without it.
-int64_t saved_by(const Value& output) {
-  int64_t bytes = 0;
-  if (!output->producer || output->producer->is_leaf()) return 0;
-  for (const graph::Saved& saved : output->producer->saved) {
-    const Value& value = saved.value;
-    if (!value || (value->producer && value->producer->is_leaf())) continue;
-    bytes += bytes_of(value);
-  }
-  return bytes;
-}
+uint32_t recorder_count = 0;
 
 }  // namespace
 
@@ -69,6 +58,8 @@ Statistics statistics_of(const graph::Array& array) {
 
 const std::string* Recorder::intern(std::string_view name) { return &*names_.emplace(name).first; }
 
+Recorder::Recorder(bool values) : values_(values), id_(++recorder_count) {}
+
 // The chain of calls that is running, of which mostly only the innermost lines have changed.
 uint32_t Recorder::frame_now() {
   positions_.clear();
@@ -93,6 +84,31 @@ uint32_t Recorder::frame_now() {
   }
   std::swap(positions_, last_positions_);
   return last_frames_.empty() ? none : last_frames_.back();
+}
+
+// Bytes that nodes younger than the first keep alive and that nobody did before: parameters would
+// be there without them.
+int64_t Recorder::count_saved(const Value& output, uint64_t first_node) {
+  int64_t bytes = 0;
+  std::vector<const graph::Node*> waiting;
+  std::unordered_set<const graph::Node*> seen;
+  auto add = [&](const graph::Node* node) {
+    const bool is_new = node && node->sequence > first_node && !node->is_leaf();
+    if (is_new && seen.insert(node).second) waiting.push_back(node);
+  };
+  add(output->producer.get());
+  while (!waiting.empty()) {
+    const graph::Node& node = *waiting.back();
+    waiting.pop_back();
+    for (const graph::Edge& edge : node.edges) add(edge.node.get());
+    for (const graph::Saved& saved : node.saved) {
+      const Value& value = saved.value;
+      if (!value || value->is_number || (value->producer && value->producer->is_leaf())) continue;
+      tensor::Storage* storage = value.array().storage.get();
+      if (storage && std::exchange(storage->counted_by, id_) != id_) bytes += storage->bytes();
+    }
+  }
+  return bytes;
 }
 
 uint32_t Recorder::note(const graph::Array& array) {
@@ -154,6 +170,7 @@ uint32_t Recorder::result_of(const Value& value, bool make) {
   Node& node = nodes.emplace_back();
   node.is_leaf = true;
   node.requires_grad = value->producer && value->producer->is_leaf();
+  if (node.requires_grad && value.array().storage) value.array().storage->counted_by = id_;
   node.name = intern(node.requires_grad ? "parameter" : "input");
   node.begin = seconds_now();
   node.frame = none;
@@ -186,8 +203,9 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   const auto number = static_cast<uint32_t>(nodes.size());
   Node& node = nodes.emplace_back();
   node.op = recorded.op;
-  node.name = recorded.op && !recorded.in_place ? &recorded.op->name : intern(recorded.name);
-  if (recorded.op && recorded.op->is_program()) node.name = intern(recorded.name);
+  const bool stays =
+      recorded.op && !recorded.op->is_program() && recorded.name == recorded.op->name;
+  node.name = stays ? &recorded.op->name : intern(recorded.name);
   node.attributes = recorded.attributes;
   node.first_input = static_cast<uint32_t>(inputs.size());
   node.input_count = static_cast<uint32_t>(read.size());
@@ -210,7 +228,19 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   }
   // Of what waits, only when it runs is known how long it takes.
   nodes[number].seconds = waits ? 0 : static_cast<float>(end - recorded.begin);
-  if (!waits && !recorded.outputs.empty()) nodes[number].saved = saved_by(recorded.outputs[0]);
+  if (!waits && !recorded.outputs.empty())
+    nodes[number].saved = count_saved(recorded.outputs[0], recorded.first_node);
+  if (!recorded.in_place) return;
+  // Whoever reads the tensor from now on, or what it is a view of, reads what was written.
+  for (const Value* old = &recorded.inputs[0]; old;
+       old = (*old)->view ? &(*old)->view->parent : nullptr)
+    (*old)->traced = recorded.outputs[0]->traced;
+}
+
+void Recorder::will_write(std::span<const Value> inputs) {
+  for (const Value& value : inputs) {
+    if (value && !value->is_number) result_of(value);
+  }
 }
 
 void Recorder::read(const Value& value, const char* kind, const std::string& text) {
@@ -234,6 +264,10 @@ void Recorder::ran(const graph::RanRows& rows) {
   batch.note = rows.note;
   batch.first_node = rows.first_node;
   batch.last_node = graph::Node::next_sequence();
+  int64_t saved = 0;
+  for (const std::vector<Value>& row : rows.rows) {
+    if (!row.empty()) saved += count_saved(row[0], rows.first_node);
+  }
   for (const std::vector<Value>& row : rows.rows) {
     uint32_t node = none;
     for (const Value& value : row) {
@@ -244,7 +278,7 @@ void Recorder::ran(const graph::RanRows& rows) {
     }
     if (node == none) continue;
     nodes[node].seconds = static_cast<float>(rows.seconds / static_cast<double>(rows.rows.size()));
-    nodes[node].saved = 0;
+    nodes[node].saved = saved / static_cast<int64_t>(rows.rows.size());
     batch.nodes.push_back(node);
   }
 }

@@ -1,0 +1,416 @@
+"""`why_alive`: which variables, containers and closures keep a tensor and its graph."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import inspect
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from weft import _core
+from weft._core import Node, Tensor
+from weft.autograd.graph import get_gradient_edge
+from weft.debug.wording import bytes_text, count_text, place_at, place_text
+from weft.tracing import Place
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+HolderKind = Literal["variable", "global", "attribute", "item", "closure", "object"]
+
+_OWN_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120
+_MOST_STEPS = 6  # from a tensor to a variable
+_ADDERS = frozenset({"append", "add", "extend", "insert", "setdefault", "update", "appendleft"})
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who keeps a tensor: `name` as one would write it ("losses[3]"), and where that is."""
+
+    name: str
+    kind: HolderKind
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}, {place_text(self.place)}" if self.place else self.name
+
+
+@dataclass(frozen=True)
+class Alive:
+    """What `why_alive` found; false if nobody that Python knows of holds the graph.
+
+    Attributes:
+        holders: Those who hold the tensor, or another tensor whose graph it is part of.
+        nodes: How many nodes its graph has.
+        bytes: What the graph keeps for backward; each piece of memory counts once.
+        place: The line that made it.
+    """
+
+    holders: tuple[Holder, ...]
+    nodes: int
+    bytes: int
+    place: Place | None
+
+    def __bool__(self) -> bool:
+        return bool(self.holders)
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        if self.nodes:
+            size = f"{count_text(self.nodes, 'node')} and {bytes_text(self.bytes)} for backward"
+            lines.append(f"Its graph has {size}; it ends at {place_text(self.place)}.")
+        else:
+            lines.append("It has no graph.")
+        lines.extend(f"  held by {holder}" for holder in self.holders)
+        if not self.holders:
+            lines.append("  held by nothing that Python knows of")
+        return "\n".join(lines)
+
+
+def why_alive(what: Tensor | Node) -> Alive:
+    """Tell who keeps a tensor, or the graph that a node is part of, in memory.
+
+    Finds variables of running functions, globals, attributes, items of containers and variables of
+    closures, for the tensor itself and for every other tensor whose graph contains it. The variable
+    that was passed to this function is among them.
+
+    Args:
+        what: A tensor, or a node of a graph (`loss.grad_fn`).
+
+    Raises:
+        TypeError: If it is something else.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> def train():
+        ...     w = weft.ones(3, requires_grad=True)
+        ...     losses = [(w * i).sum() for i in range(3)]
+        ...     return weft.debug.why_alive(losses[1])
+        >>> [holder.name for holder in train().holders]
+        ['losses[1] in train()']
+    """
+    given: Any = what
+    if isinstance(given, Tensor):
+        node = get_gradient_edge(given).node if given.grad_fn is not None else None
+    elif isinstance(given, Node):
+        node = given
+    else:
+        raise TypeError(
+            f"why_alive takes a tensor or a node of a graph, not a {type(given).__name__}"
+        )
+    tensors = [given] if isinstance(given, Tensor) else []
+    if node is not None:
+        known = {id(tensor) for tensor in tensors}
+        tensors += [one for one in reaching(node) if id(one) not in known]
+    nodes, size = graph_size(node)
+    place = place_at(node._position) if node is not None else None
+    search = Search(tensors)
+    try:
+        holders = [holder for one in tensors for holder in search.holders(one)]
+    finally:
+        search.close()
+    return Alive(tuple(dict.fromkeys(holders)), nodes, size, place)
+
+
+def graph_size(node: Node | None) -> tuple[int, int]:
+    """Return how many nodes a graph has, and the bytes that they keep, each memory once."""
+    if node is None:
+        return 0, 0
+    seen, waiting = {node}, [node]
+    storages: dict[int, int] = {}
+    while waiting:
+        current = waiting.pop()
+        leaf = current.name() == "AccumulateGrad"
+        for saved in () if leaf else _saved(current):
+            if not (saved.is_leaf and saved.requires_grad):
+                storages[saved.data_ptr()] = max(
+                    storages.get(saved.data_ptr(), 0), saved.numel() * saved.element_size()
+                )
+        for below, _ in current.next_functions:
+            if below is not None and below not in seen:
+                seen.add(below)
+                waiting.append(below)
+    return len(seen), sum(storages.values())
+
+
+def _saved(node: Node) -> tuple[Tensor, ...]:
+    try:
+        return tuple(one for one in node._saved_tensors if isinstance(cast("Any", one), Tensor))
+    except RuntimeError:  # freed by a backward, or overwritten since
+        return ()
+
+
+def live_tensors() -> list[Tensor]:
+    """Return the tensors that containers, objects and running functions hold."""
+    found: dict[int, Tensor] = {}
+    for one in gc.get_referents(*gc.get_objects()):
+        if isinstance(one, Tensor):
+            found[id(one)] = one
+    for one in gc.get_objects():
+        if isinstance(one, Tensor):
+            found[id(one)] = one
+    for frame in running_frames():
+        variables = Variables(frame)
+        for value in variables.values():
+            if isinstance(value, Tensor):
+                found[id(value)] = value
+        variables.close()
+    return list(found.values())
+
+
+def reaching(node: Node) -> list[Tensor]:
+    """Return the live tensors whose graph contains a node, the oldest first."""
+    number = node._sequence_nr()
+
+    def is_it(one: Node) -> bool | None:
+        return True if one == node else False if one._sequence_nr() <= number else None
+
+    return holding(is_it)
+
+
+def holding(is_it: Callable[[Node], bool | None]) -> list[Tensor]:
+    """Return the live tensors whose graphs have a node that is looked for, the oldest first.
+
+    Args:
+        is_it: Says of a node that it is one, that nothing below it is (False), or neither (None).
+    """
+    answers: dict[Node, bool] = {}
+    found: list[tuple[int, Tensor]] = []
+    for tensor in live_tensors():
+        if tensor.grad_fn is None:
+            continue
+        top = get_gradient_edge(tensor).node
+        if _leads_to(top, is_it, answers):
+            found.append((top._sequence_nr(), tensor))
+    return [tensor for _, tensor in sorted(found, key=lambda pair: pair[0])]
+
+
+def _leads_to(
+    top: Node, is_it: Callable[[Node], bool | None], answers: dict[Node, bool]
+) -> bool:
+    waiting: list[tuple[Node, bool]] = [(top, False)]
+    while waiting:
+        node, is_done = waiting.pop()
+        if is_done:
+            answers[node] = any(answers[below] for below, _ in node.next_functions if below)
+            continue
+        if node in answers:
+            continue
+        answer = is_it(node)
+        if answer is not None:
+            answers[node] = answer
+            continue
+        waiting.append((node, True))
+        waiting.extend((below, False) for below, _ in node.next_functions if below is not None)
+    return answers[top]
+
+
+# ---- variables of running functions ----------------------------------------------------------------
+
+
+def running_frames() -> Iterator[FrameType]:
+    """Go through the frames of all threads, innermost first, but for Weft's own."""
+    for frame in list(sys._current_frames().values()):
+        current: FrameType | None = frame
+        while current is not None:
+            if not current.f_code.co_filename.startswith(_OWN_FOLDER):
+                yield current
+            current = current.f_back
+
+
+class Variables:
+    """The variables of a frame, for a while.
+
+    Before Python 3.13, looking at them makes a copy that the frame keeps: what is in it would live
+    as long as the function. `close` empties it.
+    """
+
+    def __init__(self, frame: FrameType) -> None:
+        self._frame = frame
+        self._locals = frame.f_locals
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Return names and values."""
+        return list(self._locals.items())
+
+    def values(self) -> list[Any]:
+        """Return the values."""
+        return list(self._locals.values())
+
+    def close(self) -> None:
+        """Forget the values, unless a debugger looks at them as well."""
+        is_copy = self._frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if sys.version_info < (3, 13) and is_copy and self._frame.f_trace is None:
+            self._locals.clear()
+
+
+class Search:
+    """Finds names for objects that hold tensors. `close` it after use."""
+
+    def __init__(self, tensors: Iterable[Tensor]) -> None:
+        self._variables = [(frame, Variables(frame)) for frame in running_frames()]
+        self._places = {
+            id(tensor): place_at(tensor._position) for tensor in tensors
+        }
+        # Neither this search nor the frames of this tool hold anything.
+        self._own: set[int] = {id(self), id(self._variables), id(self.__dict__)}
+        for _, variables in self._variables:
+            self._own |= {id(variables), id(variables.__dict__), id(variables._locals)}
+        module_level = [frame for frame, _ in self._variables if frame.f_locals is frame.f_globals]
+        self._own -= {id(frame.f_globals) for frame in module_level}
+
+    def close(self) -> None:
+        """Let go of everything that was looked at."""
+        for _, variables in self._variables:
+            variables.close()
+        self._variables.clear()
+
+    def holders(self, tensor: Tensor) -> list[Holder]:
+        """Return who holds a tensor: variables first."""
+        place = self._places.get(id(tensor))
+        found: dict[str, Holder] = {}
+        # Breadth first: the shortest way to a name is the best one.
+        waiting: deque[tuple[Any, str, int]] = deque([(tensor, "", 0)])
+        seen = {id(tensor)}
+        while waiting:
+            current, path, steps = waiting.popleft()
+            named = self._named(current, path, place, steps)
+            for holder in named:
+                found.setdefault(holder.name, holder)
+            if steps == _MOST_STEPS or (named and steps > 0):
+                continue
+            own = {id(waiting), id(seen), id(found), id(named)}
+            referrers = gc.get_referrers(current)
+            own.add(id(referrers))
+            for referrer in referrers:
+                if id(referrer) in own or id(referrer) in self._own or id(referrer) in seen:
+                    continue
+                if isinstance(referrer, FrameType | Iterator) or _is_tool(referrer):
+                    continue
+                seen.add(id(referrer))
+                for step in _steps(referrer, current):
+                    waiting.append((referrer, step + path, steps + 1))
+        return list(found.values())
+
+    def _named(self, current: Any, path: str, place: Place | None, steps: int) -> list[Holder]:
+        """Return names under which an object is known: variables, globals, parts of functions."""
+        found: list[Holder] = []
+        for frame, variables in self._variables:
+            code = frame.f_code
+            for name, value in variables.items():
+                if value is not current or isinstance(value, CellType):
+                    continue
+                if frame.f_locals is frame.f_globals:
+                    continue
+                where = _line_of(code, name, is_container=steps > 0, made=place)
+                line = where or frame.f_lineno
+                at = Place(code.co_filename, line, code.co_name)
+                kind: HolderKind = "item" if "[" in path else "attribute" if path else "variable"
+                found.append(Holder(f"{name}{path} in {code.co_name}()", kind, at))
+        if isinstance(current, dict):
+            found.extend(_global_names(cast("dict[Any, Any]", current), path, steps, place))
+        if isinstance(current, CellType):
+            found.extend(_closure_names(current, path))
+        return found
+
+
+def _is_tool(referrer: Any) -> bool:
+    return type(referrer).__module__ == __name__
+
+
+def _steps(referrer: Any, held: Any) -> list[str]:
+    """Write how one comes from an object to what it holds: "[3]", ".history"."""
+    if isinstance(referrer, dict):
+        keys = [key for key, value in cast("dict[Any, Any]", referrer).items() if value is held]
+        return [f"[{key!r}]" for key in keys[:1]]
+    if isinstance(referrer, list | tuple | deque):
+        items = cast("list[Any]", referrer)
+        return [f"[{i}]" for i, value in enumerate(items) if value is held][:1]
+    if isinstance(referrer, CellType | ModuleType):
+        return [""]
+    if isinstance(referrer, set | frozenset):
+        return [" (in a set)"]
+    if isinstance(referrer, FunctionType | MethodType):
+        return [f" (used by {getattr(referrer, '__qualname__', 'a function')})"]
+    attributes: Any = getattr(referrer, "__dict__", None)
+    if attributes is held:
+        return [""]
+    if isinstance(attributes, dict):
+        names = [k for k, v in cast("dict[Any, Any]", attributes).items() if v is held]
+        if names:
+            return [f".{names[0]}"]
+    for kind in type(referrer).__mro__:
+        for name in _slots(kind):
+            if getattr(referrer, name, None) is held:
+                return [f".{name}"]
+    return [f" (held by a {type(referrer).__name__})"]
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots: Any = kind.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _global_names(
+    namespace: dict[Any, Any], path: str, steps: int, place: Place | None
+) -> list[Holder]:
+    """Return the name of a module's global, if a dictionary is the globals of a module."""
+    name = namespace.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if module is None or vars(module) is not namespace or not path.startswith("['"):
+        return []
+    variable, _, rest = path.removeprefix("['").partition("']")
+    at = place if steps == 1 else None
+    return [Holder(f"{variable}{rest} in module {name}", "global", at)]
+
+
+def _closure_names(cell: CellType, path: str) -> list[Holder]:
+    found: list[Holder] = []
+    for closure in gc.get_referrers(cell):
+        if not isinstance(closure, tuple):
+            continue
+        for function in gc.get_referrers(cast("Any", closure)):
+            if isinstance(function, FunctionType) and function.__closure__ is closure:
+                cells = function.__closure__ or ()
+                variable = function.__code__.co_freevars[cells.index(cell)]
+                code = function.__code__
+                at = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                name = f"{variable}{path} in the closure of {function.__qualname__}()"
+                found.append(Holder(name, "closure", at))
+    return found
+
+
+def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | None) -> int:
+    """Return the line of a function that puts something into a variable, 0 if none is found.
+
+    The line that made the tensor is the likeliest; then, for a container, one that adds to it.
+    """
+    stores: list[int] = []
+    adds: list[int] = []
+    line, loaded = code.co_firstlineno, False
+    for instruction in dis.get_instructions(code):
+        line = _start(instruction, line)
+        if instruction.argval == name and instruction.opname.startswith("STORE"):
+            stores.append(line)
+        is_load = instruction.opname.startswith("LOAD") and instruction.argval == name
+        if loaded and instruction.argval in _ADDERS:
+            adds.append(line)
+        if loaded and instruction.opname == "STORE_SUBSCR":
+            adds.append(line)
+        loaded = is_load or (loaded and not instruction.opname.startswith("STORE"))
+    lines = adds if is_container and adds else stores
+    if made is not None and made.file == code.co_filename and made.line in stores + adds:
+        return made.line
+    return lines[-1] if lines else 0
+
+
+def _start(instruction: dis.Instruction, line: int) -> int:
+    if sys.version_info >= (3, 13):
+        return instruction.line_number or line
+    return instruction.starts_line or line
