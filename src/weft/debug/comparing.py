@@ -135,7 +135,7 @@ def compare(
     return Comparison(names, ops=len(runs[0].values))
 
 
-# ---- runs ------------------------------------------------------------------------------------------
+# ---- runs ----------------------------------------------------------------------------------------
 
 
 class _Run:
@@ -156,9 +156,7 @@ class _Run:
         self.changed = snapshot.changed()
         snapshot.restore()
         at_once = mode == "eager"
-        run = Recording(
-            values=False, parts=mode != "cells", at_once=at_once, on_node=self._keep
-        )
+        run = Recording(values=False, parts=mode != "cells", at_once=at_once, on_node=self._keep)
         try:
             with run:
                 self._call(function)
@@ -322,7 +320,7 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-# ---- comparing -------------------------------------------------------------------------------------
+# ---- comparing -----------------------------------------------------------------------------------
 
 
 class _Pair:
@@ -427,7 +425,10 @@ class _Pair:
                 if tag == "equal":
                     pairs.update(dict.fromkeys(zip(mine[i1:i2], theirs[j1:j2], strict=True)))
                 elif strays is None:
-                    at = (mine[i1] if i1 < len(mine) else -1, theirs[j1] if j1 < len(theirs) else -1)
+                    at = (
+                        mine[i1] if i1 < len(mine) else -1,
+                        theirs[j1] if j1 < len(theirs) else -1,
+                    )
                     strays = at
         return pairs, strays
 

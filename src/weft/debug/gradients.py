@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,14 +22,23 @@ if TYPE_CHECKING:
     from weft.tracing import Node as TraceNode
 
 Kind = Literal[
-    "", "not-required", "no-graph", "cut", "unused", "replaced", "later", "not-a-leaf", "none", "zero"
+    "",
+    "not-required",
+    "no-graph",
+    "cut",
+    "unused",
+    "replaced",
+    "later",
+    "not-a-leaf",
+    "none",
+    "zero",
 ]
 
 _CUTS = {
     "detach": "detach() (or .data) cut the graph",
-    "no_grad": "it was computed under no_grad()",
-    "integer": "an integer or bool has no gradient",
-    "not_differentiable": "the op has no gradient",
+    "no_grad": "an op ran under no_grad()",
+    "integer": "a result has an integer or bool dtype, which has no gradient",
+    "not_differentiable": "an op has no gradient",
     "leaf": "a new leaf begins there",
 }
 _ADVICE = {
@@ -113,7 +123,8 @@ def why_no_grad(loss: Tensor | Callable[[], Any], p: Tensor) -> NoGradient:
     given: Any = p
     if not isinstance(given, Tensor):
         raise TypeError(f"why_no_grad: p must be a tensor, not a {type(given).__name__}")
-    name = _name_of(p, sys._getframe().f_back) or "the tensor"
+    frame = inspect.currentframe()
+    name = _name_of(p, frame and frame.f_back) or "the tensor"
     if isinstance(loss, Tensor):
         return _of_graph(loss, p, name)
     if callable(loss):
@@ -158,7 +169,7 @@ def _without_need(p: Tensor, name: str) -> NoGradient | None:
     return NoGradient(f"{name} does not require grad.", kind="not-required", advice=advice)
 
 
-# ---- what the graph says -----------------------------------------------------------------------------
+# ---- what the graph says -------------------------------------------------------------------------
 
 
 def _of_graph(loss: Tensor, p: Tensor, name: str) -> NoGradient:
@@ -171,7 +182,7 @@ def _of_graph(loss: Tensor, p: Tensor, name: str) -> NoGradient:
     edge = get_gradient_edge(p)
     if edge.node in nodes:
         return _on_the_way(loss, p, name)
-    return _not_an_ancestor(loss, p, name, nodes, edge.node)
+    return _not_an_ancestor(p, name, nodes, edge.node)
 
 
 def _no_graph(loss: Tensor) -> NoGradient:
@@ -197,9 +208,7 @@ def _no_graph(loss: Tensor) -> NoGradient:
     return NoGradient(reason, kind="no-graph", advice="Was it computed from the parameters?")
 
 
-def _not_an_ancestor(
-    loss: Tensor, p: Tensor, name: str, nodes: list[Node], own: Node
-) -> NoGradient:
+def _not_an_ancestor(p: Tensor, name: str, nodes: list[Node], own: Node) -> NoGradient:
     made = place_at(own._position)
     if not p.is_leaf:
         return NoGradient(
@@ -217,18 +226,16 @@ def _not_an_ancestor(
             "later",
             "Call requires_grad_() before the tensor is used, or compute the loss again.",
         )
-    others = [node.variable for node in nodes if node.name() == "AccumulateGrad"]
-    for other in others:
-        if other is not None and other.shape == p.shape and other.dtype == p.dtype:  # pyright: ignore[reportUnnecessaryComparison]
-            place = place_at(get_gradient_edge(other).node._position)
-            return NoGradient(
-                f"The loss was computed from another tensor of the same shape, not from {name}, "
-                f"which was made at {line_text(made)}.",
-                place,
-                "replaced",
-                "Is one a copy of the other, or was a parameter replaced by a new tensor? "
-                "why_no_grad(function, p) tells more.",
-            )
+    other = _replacement(p, nodes)
+    if other is not None:
+        return NoGradient(
+            f"The loss was computed from another tensor, not from {name}, which was made at "
+            f"{line_text(made)}.",
+            place_at(get_gradient_edge(other).node._position),
+            "replaced",
+            "One seems to be made from the other: change a parameter in place under no_grad(), so "
+            "that it stays the same tensor.",
+        )
     cuts = _cuts_near(nodes)
     if cuts:
         cut, place = cuts[0]
@@ -247,6 +254,17 @@ def _not_an_ancestor(
     )
 
 
+def _replacement(p: Tensor, nodes: list[Node]) -> Tensor | None:
+    """Return a leaf of the graph that seems to be a copy of another one, or its successor."""
+    for node in nodes:
+        other: Any = node.variable if node.name() == "AccumulateGrad" else None
+        if other is None or other.shape != p.shape or other.dtype != p.dtype:
+            continue
+        if other._cut[0] or bool(_core.ops.all(other.detach() == p.detach())):
+            return other
+    return None
+
+
 def _cuts_near(nodes: list[Node]) -> list[tuple[str, Place | None]]:
     """Return where paths into the graph were cut, as far as saved tensors know."""
     found: dict[tuple[str, int], None] = {}
@@ -263,15 +281,15 @@ def _cuts_near(nodes: list[Node]) -> list[tuple[str, Place | None]]:
     return [(cut, place_at(position)) for cut, position in found]
 
 
-# ---- the gradient itself -----------------------------------------------------------------------------
+# ---- the gradient itself -------------------------------------------------------------------------
 
 
 def _on_the_way(loss: Tensor, p: Tensor, name: str) -> NoGradient:
     """Answer for a tensor that is in the graph: whether its gradient is None, zero, or not kept."""
     run = Recording()
     try:
+        seed = loss.detach().new_ones(loss.shape)
         with run:
-            seed = _core.ops.ones_like(loss)
             (gradient,) = _core.run_backward([loss], [seed], [p], True, False, False)
     except RuntimeError:  # a backward has freed the graph
         return _gets_one() if p.grad is not None else _unknown(name)
@@ -346,7 +364,7 @@ def _is_all_zero(value: Statistics | None) -> bool:
     return value is not None and value.zeros == value.count
 
 
-# ---- what a run says -----------------------------------------------------------------------------------
+# ---- what a run says -----------------------------------------------------------------------------
 
 
 def _of_run(function: Callable[[], Any], p: Tensor, name: str) -> NoGradient:
@@ -441,7 +459,7 @@ class _Ways:
             if not node.op.endswith("_") or not node.inputs or node.inputs[0].node < 0:
                 continue
             target = self._trace.nodes[node.inputs[0].node]
-            if target.op == "detach" and not node.results[0].requires_grad:
+            if target.op == "detach":
                 return NoGradient(
                     f"What was made of {self._name} was written into another tensor's .data (or "
                     "detach()), which the graph does not see.",

@@ -10,10 +10,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import CellType, FrameType, FunctionType, MethodType, ModuleType
+from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from weft import _core
 from weft._core import Node, Tensor
 from weft.autograd.graph import get_gradient_edge
 from weft.debug.wording import bytes_text, count_text, place_at, place_text
@@ -128,7 +127,8 @@ def graph_size(node: Node | None) -> tuple[int, int]:
         current = waiting.pop()
         leaf = current.name() == "AccumulateGrad"
         for saved in () if leaf else _saved(current):
-            if not (saved.is_leaf and saved.requires_grad):
+            is_number = saved.ndim == 0 and saved.element_size() == 8
+            if not (is_number or (saved.is_leaf and saved.requires_grad)):
                 storages[saved.data_ptr()] = max(
                     storages.get(saved.data_ptr(), 0), saved.numel() * saved.element_size()
                 )
@@ -191,9 +191,7 @@ def holding(is_it: Callable[[Node], bool | None]) -> list[Tensor]:
     return [tensor for _, tensor in sorted(found, key=lambda pair: pair[0])]
 
 
-def _leads_to(
-    top: Node, is_it: Callable[[Node], bool | None], answers: dict[Node, bool]
-) -> bool:
+def _leads_to(top: Node, is_it: Callable[[Node], bool | None], answers: dict[Node, bool]) -> bool:
     waiting: list[tuple[Node, bool]] = [(top, False)]
     while waiting:
         node, is_done = waiting.pop()
@@ -211,12 +209,13 @@ def _leads_to(
     return answers[top]
 
 
-# ---- variables of running functions ----------------------------------------------------------------
+# ---- variables of running functions --------------------------------------------------------------
 
 
 def running_frames() -> Iterator[FrameType]:
     """Go through the frames of all threads, innermost first, but for Weft's own."""
-    for frame in list(sys._current_frames().values()):
+    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+    for frame in list(frames.values()):
         current: FrameType | None = frame
         while current is not None:
             if not current.f_code.co_filename.startswith(_OWN_FOLDER):
@@ -233,21 +232,21 @@ class Variables:
 
     def __init__(self, frame: FrameType) -> None:
         self._frame = frame
-        self._locals = frame.f_locals
+        self.mapping = frame.f_locals
 
     def items(self) -> list[tuple[str, Any]]:
         """Return names and values."""
-        return list(self._locals.items())
+        return list(self.mapping.items())
 
     def values(self) -> list[Any]:
         """Return the values."""
-        return list(self._locals.values())
+        return list(self.mapping.values())
 
     def close(self) -> None:
         """Forget the values, unless a debugger looks at them as well."""
         is_copy = self._frame.f_code.co_flags & inspect.CO_OPTIMIZED
         if sys.version_info < (3, 13) and is_copy and self._frame.f_trace is None:
-            self._locals.clear()
+            self.mapping.clear()
 
 
 class Search:
@@ -255,13 +254,11 @@ class Search:
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
         self._variables = [(frame, Variables(frame)) for frame in running_frames()]
-        self._places = {
-            id(tensor): place_at(tensor._position) for tensor in tensors
-        }
+        self._places = {id(tensor): place_at(tensor._position) for tensor in tensors}
         # Neither this search nor the frames of this tool hold anything.
         self._own: set[int] = {id(self), id(self._variables), id(self.__dict__)}
         for _, variables in self._variables:
-            self._own |= {id(variables), id(variables.__dict__), id(variables._locals)}
+            self._own |= {id(variables), id(variables.__dict__), id(variables.mapping)}
         module_level = [frame for frame, _ in self._variables if frame.f_locals is frame.f_globals]
         self._own -= {id(frame.f_globals) for frame in module_level}
 
@@ -276,11 +273,11 @@ class Search:
         place = self._places.get(id(tensor))
         found: dict[str, Holder] = {}
         # Breadth first: the shortest way to a name is the best one.
-        waiting: deque[tuple[Any, str, int]] = deque([(tensor, "", 0)])
+        waiting: deque[tuple[Any, str, Place | None, int]] = deque([(tensor, "", None, 0)])
         seen = {id(tensor)}
         while waiting:
-            current, path, steps = waiting.popleft()
-            named = self._named(current, path, place, steps)
+            current, path, adds, steps = waiting.popleft()
+            named = self._named(current, path, place, steps, adds)
             for holder in named:
                 found.setdefault(holder.name, holder)
             if steps == _MOST_STEPS or (named and steps > 0):
@@ -291,14 +288,17 @@ class Search:
             for referrer in referrers:
                 if id(referrer) in own or id(referrer) in self._own or id(referrer) in seen:
                     continue
-                if isinstance(referrer, FrameType | Iterator) or _is_tool(referrer):
+                if isinstance(referrer, FrameType) or _is_tool(referrer):
                     continue
                 seen.add(id(referrer))
                 for step in _steps(referrer, current):
-                    waiting.append((referrer, step + path, steps + 1))
+                    line = adds or _line_in_class(type(referrer), step, is_container=steps > 0)
+                    waiting.append((referrer, step + path, line, steps + 1))
         return list(found.values())
 
-    def _named(self, current: Any, path: str, place: Place | None, steps: int) -> list[Holder]:
+    def _named(
+        self, current: Any, path: str, place: Place | None, steps: int, adds: Place | None
+    ) -> list[Holder]:
         """Return names under which an object is known: variables, globals, parts of functions."""
         found: list[Holder] = []
         for frame, variables in self._variables:
@@ -310,13 +310,19 @@ class Search:
                     continue
                 where = _line_of(code, name, is_container=steps > 0, made=place)
                 line = where or frame.f_lineno
-                at = Place(code.co_filename, line, code.co_name)
+                at = adds or Place(code.co_filename, line, code.co_name)
                 kind: HolderKind = "item" if "[" in path else "attribute" if path else "variable"
                 found.append(Holder(f"{name}{path} in {code.co_name}()", kind, at))
         if isinstance(current, dict):
             found.extend(_global_names(cast("dict[Any, Any]", current), path, steps, place))
         if isinstance(current, CellType):
             found.extend(_closure_names(current, path))
+        if isinstance(current, GeneratorType) and path.startswith("."):
+            generator = cast("GeneratorType[Any, Any, Any]", current)
+            code = generator.gi_code
+            line = generator.gi_frame.f_lineno if generator.gi_frame else code.co_firstlineno
+            at = Place(code.co_filename, line, code.co_name)
+            found.append(Holder(f"{path[1:]} in the generator {code.co_name}()", "variable", at))
         return found
 
 
@@ -338,6 +344,13 @@ def _steps(referrer: Any, held: Any) -> list[str]:
         return [" (in a set)"]
     if isinstance(referrer, FunctionType | MethodType):
         return [f" (used by {getattr(referrer, '__qualname__', 'a function')})"]
+    if isinstance(referrer, GeneratorType):
+        frame = cast("GeneratorType[Any, Any, Any]", referrer).gi_frame
+        variables = Variables(frame) if frame else None
+        names = [key for key, value in variables.items() if value is held] if variables else []
+        if variables:
+            variables.close()
+        return [f".{name}" for name in names[:1]]
     attributes: Any = getattr(referrer, "__dict__", None)
     if attributes is held:
         return [""]
@@ -391,6 +404,29 @@ def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | Non
 
     The line that made the tensor is the likeliest; then, for a container, one that adds to it.
     """
+    stores, adds = _writes(code, name)
+    lines = adds if is_container and adds else stores
+    if made is not None and made.file == code.co_filename and made.line in stores + adds:
+        return made.line
+    return lines[-1] if lines else 0
+
+
+def _line_in_class(kind: type, step: str, *, is_container: bool) -> Place | None:
+    """Return the line of a class's methods that puts something into an attribute."""
+    if not step.startswith(".") or kind.__module__ == "builtins":
+        return None
+    for function in vars(kind).values():
+        if isinstance(function, FunctionType):
+            code = function.__code__
+            stores, adds = _writes(code, step[1:])
+            lines = adds if is_container else stores
+            if lines:
+                return Place(code.co_filename, lines[-1], code.co_name)
+    return None
+
+
+def _writes(code: CodeType, name: str) -> tuple[list[int], list[int]]:
+    """Return the lines that store a variable or attribute, and those that add to what it is."""
     stores: list[int] = []
     adds: list[int] = []
     line, loaded = code.co_firstlineno, False
@@ -404,10 +440,7 @@ def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | Non
         if loaded and instruction.opname == "STORE_SUBSCR":
             adds.append(line)
         loaded = is_load or (loaded and not instruction.opname.startswith("STORE"))
-    lines = adds if is_container and adds else stores
-    if made is not None and made.file == code.co_filename and made.line in stores + adds:
-        return made.line
-    return lines[-1] if lines else 0
+    return stores, adds
 
 
 def _start(instruction: dis.Instruction, line: int) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # What they give is whatever lay in memory; who reads it before writing is at fault.
 _UNINITIALISED = ("empty", "empty_like", "new_empty", "empty_strided")
+_LONG = 20_000  # nodes, after which a finite past is forgotten
 _NOT_FINITE = re.compile(r"\b(inf|nan)\b")
 
 Origin = Literal["op", "gradient", "input", "number", ""]
@@ -99,7 +100,8 @@ def find_nan(
     Ops run one by one while it does, also in lazy scopes, maps and cells, so that each is seen at
     its line. A NaN that came of an infinity is followed back to where that was made. Infinities
     that were given on purpose (`masked_fill(mask, -inf)`) are not to blame for anything but
-    becoming NaN. If nothing is NaN, the first op that made an infinity is named.
+    becoming NaN. If nothing is NaN and all gradients are finite, the first op that made an infinity
+    is named.
 
     Args:
         function: What to run: a module, a training step, anything that can be called.
@@ -150,6 +152,7 @@ class _Hunt:
         try:
             with self.run:
                 result = function(*args, **kwargs)
+                self.run.result(result)
                 if backward and not self._differentiated:
                     self._differentiate(result)
         except Exception as error:  # noqa: BLE001 - it is part of the report
@@ -166,8 +169,7 @@ class _Hunt:
             return
         self._differentiated = True
         # A long run of finite numbers need not be remembered.
-        trace_is_long = len(run) > 20_000
-        if trace_is_long and not self.inputs and self._is_finite_so_far(run.trace()):
+        if len(run) > _LONG and not self.inputs and self._is_finite_so_far(run.trace()):
             run.clear()
 
     def _is_finite_so_far(self, trace: Trace) -> bool:
@@ -232,15 +234,19 @@ class _Verdict:
             for k, step in enumerate(backward.steps)
         ]
         events.sort()
-        for is_wanted in (_has_nan, _has_infinity):
-            for _, kind, i, k in events:
-                found = (
-                    self._judge_step(self._trace.backwards[i].steps[k], i, k, is_wanted)
-                    if kind
-                    else self._judge_node(i, is_wanted)
-                )
-                if found:
-                    return found
+        # An infinity in forward may be meant; a NaN is not, nor is a gradient without end.
+        for _, kind, i, k in events:
+            found = (
+                self._judge_step(self._trace.backwards[i].steps[k], k)
+                if kind
+                else self._judge_nan(i)
+            )
+            if found:
+                return found
+        for _, kind, i, _ in events:
+            found = None if kind else self._judge_infinity(i)
+            if found:
+                return found
         return NanReport(error=self._error, trace=self._trace)
 
     # ---- forward -------------------------------------------------------------------------------
@@ -255,32 +261,34 @@ class _Verdict:
                 reads[i] = Range(reads[i].name, reads[i].shape, reads[i].dtype, value)
         return reads
 
-    def _judge_node(
-        self, number: int, is_wanted: Callable[[Statistics | None], bool]
-    ) -> NanReport | None:
+    def _judge_nan(self, number: int) -> NanReport | None:
         node = self._trace.nodes[number]
-        if node.op in _UNINITIALISED or not any(is_wanted(out.value) for out in node.results):
+        if node.op in _UNINITIALISED or not any(_has_nan(out.value) for out in node.results):
             return None
         reads = self._reads(number)
         for read, one in zip(node.inputs, reads, strict=True):
-            if is_wanted is _has_nan and _has_nan(one.value):
+            if _has_nan(one.value):
                 return self._given(number, read.node, one)
-        if is_wanted is _has_infinity:
-            if _is_given_on_purpose(node):
-                return None
-            if all(one.is_finite for one in reads):
-                return self._blame(number)
-            leaf = self._infinite_leaf(number)
-            is_result = any(output.node == number for output in self._trace.outputs)
-            return self._given(number, *leaf) if leaf and is_result else None
         if _is_given_on_purpose(node, "nan"):
             return self._report(number, "number")
+        became = f"That became NaN in {node.op} at {place_text(place_of(self._trace, node))}"
         origin = self._origin_of_infinity(number)
-        if origin is None or origin == number:
-            given = any(not one.is_finite for one in reads)
-            return self._blame(number, "Infinities that it was given became NaN." if given else "")
-        made = place_text(place_of(self._trace, node))
-        return self._blame(origin, f"That became NaN in {node.op} at {made}")
+        if origin is not None:
+            return self._blame(origin, became)
+        is_finite = all(one.is_finite for one in reads)
+        return self._blame(number, "" if is_finite else "Infinities that it was given became NaN.")
+
+    def _judge_infinity(self, number: int) -> NanReport | None:
+        node = self._trace.nodes[number]
+        if node.op in _UNINITIALISED or not any(_has_infinity(out.value) for out in node.results):
+            return None
+        if _is_given_on_purpose(node):
+            return None
+        if all(one.is_finite for one in self._reads(number)):
+            return self._blame(number)
+        leaf = self._infinite_leaf(number)
+        is_result = any(output.node == number for output in self._trace.outputs)
+        return self._given(number, *leaf) if leaf and is_result else None
 
     def _given(self, number: int, leaf: int, one: Range) -> NanReport:
         """Report a value that came from outside."""
@@ -335,7 +343,7 @@ class _Verdict:
     def _report(self, number: int, origin: Origin, *, name: str = "", note: str = "") -> NanReport:
         node = self._trace.nodes[number]
         return NanReport(
-            op=node.op,
+            op=node.op.removesuffix("Backward"),  # of a user's function
             phase=node.phase,
             place=place_of(self._trace, node),
             origin=origin,
@@ -351,14 +359,8 @@ class _Verdict:
 
     # ---- backward ------------------------------------------------------------------------------
 
-    def _judge_step(
-        self,
-        step: BackwardStep,
-        number: int,
-        position: int,
-        is_wanted: Callable[[Statistics | None], bool],
-    ) -> NanReport | None:
-        if any(map(is_wanted, step.incoming)):
+    def _judge_step(self, step: BackwardStep, position: int) -> NanReport | None:
+        if any(map(_is_bad, step.incoming)):
             # Each gradient on the way here was finite, so their sum is not; or it was given.
             note = (
                 "The gradient that backward was given was not finite."
@@ -366,21 +368,15 @@ class _Verdict:
                 else "The gradients that arrive at its result are finite, but their sum is not."
             )
             return self._rule_report(step, note)
-        if not any(map(is_wanted, step.outgoing)):
-            return None
-        if is_wanted is _has_nan:
-            if any(map(_has_infinity, step.incoming)):
-                for earlier in self._trace.backwards[number].steps[:position]:
-                    makes = any(map(_has_infinity, earlier.outgoing))
-                    if makes and not any(map(_has_infinity, earlier.incoming)):
-                        note = f"That became NaN in the gradient of {self._op_of(step)}."
-                        return self._rule_report(earlier, note)
-            for forward in step.nodes:
-                origin = self._made_infinite(forward)
-                if origin is not None:
-                    return self._blame(
-                        origin, f"That became NaN in the gradient of {self._op_of(step)}."
-                    )
+        return self._blame_rule(step) if any(map(_is_bad, step.outgoing)) else None
+
+    def _blame_rule(self, step: BackwardStep) -> NanReport:
+        """Report a gradient rule, or the op of forward whose infinity it read."""
+        for forward in step.nodes:
+            origin = self._made_infinite(forward)
+            if origin is not None:
+                note = f"The gradient of {self._op_of(step)} is not finite for it."
+                return self._blame(origin, note)
         return self._rule_report(step)
 
     def _made_infinite(self, number: int) -> int | None:
@@ -397,9 +393,7 @@ class _Verdict:
         return self._trace.nodes[step.nodes[0]].op if step.nodes else name
 
     def _rule_report(self, step: BackwardStep, note: str = "") -> NanReport:
-        gradients = tuple(
-            Range("", (), "", value) for value in step.incoming if value is not None
-        )
+        gradients = tuple(Range("", (), "", value) for value in step.incoming if value is not None)
         if not step.nodes:
             return NanReport(
                 op=self._op_of(step),

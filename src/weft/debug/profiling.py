@@ -78,15 +78,12 @@ class Profile:
     by_line: tuple[Row, ...]
     by_module: tuple[Row, ...]
     trace: Trace = field(repr=False)
-    began: float = field(default=0.0, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tables as plain data."""
         tables = {"by_op": self.by_op, "by_line": self.by_line, "by_module": self.by_module}
         return {"seconds": self.seconds} | {
-            name: [
-                {"name": row.name, "seconds": row.seconds, "count": row.count} for row in table
-            ]
+            name: [{"name": row.name, "seconds": row.seconds, "count": row.count} for row in table]
             for name, table in tables.items()
         }
 
@@ -207,7 +204,7 @@ class profile:  # noqa: N801 - used as a with statement's block
     ) -> None:
         seconds = time.perf_counter() - self._entered
         self._run.__exit__(kind, error, trace)
-        self._report = _profile(self._run.trace(), seconds, self._entered - self._run.began)
+        self._report = _profile(self._run.trace(), seconds)
 
     @property
     def report(self) -> Profile:
@@ -235,7 +232,7 @@ class profile:  # noqa: N801 - used as a with statement's block
                 warn(found)
 
 
-# ---- spans -----------------------------------------------------------------------------------------
+# ---- spans ---------------------------------------------------------------------------------------
 
 
 def _spans(trace: Trace) -> list[_Span]:
@@ -297,7 +294,7 @@ def _module_spans(trace: Trace) -> Iterable[_Span]:
         yield _Span(name, "module", start, last[call] - start)
 
 
-# ---- tables ----------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 
 class _Sums:
@@ -323,7 +320,7 @@ class _Sums:
         return tuple(sorted(rows, key=lambda row: -row.seconds))
 
 
-def _profile(trace: Trace, seconds: float, began: float) -> Profile:
+def _profile(trace: Trace, seconds: float) -> Profile:
     spans = _spans(trace)
     tables: list[tuple[Row, ...]] = []
     ways: tuple[Callable[[Trace, _Span, Node | None], tuple[str, str]], ...] = (
@@ -340,7 +337,8 @@ def _profile(trace: Trace, seconds: float, began: float) -> Profile:
                 name, detail = way(trace, span, trace.nodes[i])
                 sums.add(name, span.own / len(nodes), detail=detail)
         tables.append(sums.rows(seconds))
-    return Profile(seconds, *tables, trace, began)
+    by_op, by_line, by_module = tables
+    return Profile(seconds, by_op, by_line, by_module, trace)
 
 
 def _op_name(_: Trace, span: _Span, __: Node | None) -> tuple[str, str]:

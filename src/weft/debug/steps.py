@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from weft._core import Node
 
 _MOST_HOLDERS = 3
+_INDEX = re.compile(r"\[[^]]*\]")
 
 
 class StillAlive(UserWarning):
@@ -84,20 +86,22 @@ class StepWatch:
         try:
             for tensor in tensors:
                 for holder in search.holders(tensor):
-                    holders.setdefault(holder.name, holder)
+                    # Each item of a list would be one more: the list is what matters.
+                    holders.setdefault(_INDEX.sub("[...]", holder.name), holder)
         finally:
             search.close()
-        new = [holder for name, holder in holders.items() if name not in self._warned]
+        new = {key: holder for key, holder in holders.items() if key not in self._warned}
         if not new:
             return None
-        self._warned.update(holder.name for holder in new)
-        shown = "; ".join(str(holder) for holder in new[:_MOST_HOLDERS])
+        self._warned.update(new)
+        shown = "; ".join(map(str, list(new.values())[:_MOST_HOLDERS]))
         more = f"; and {len(new) - _MOST_HOLDERS} more" if len(new) > _MOST_HOLDERS else ""
         text = (
-            f"graphs of earlier steps are still in memory, and more of them with each step. Held by {shown}{more}. Keep numbers instead of tensors"
-            " (loss.item()), or detach() what the next step goes on with."
+            "graphs of earlier steps are still in memory, and more of them with each step. Held by "
+            f"{shown}{more}. Keep numbers instead of tensors (loss.item()), or detach() what the "
+            "next step goes on with."
         )
-        return StillAlive(text, tuple(new))
+        return StillAlive(text, tuple(new.values()))
 
 
 def _newest_node() -> int:
@@ -162,4 +166,3 @@ def warn(found: StillAlive) -> None:
         warnings.warn(found, stacklevel=2)
     else:
         warnings.warn_explicit(found, StillAlive, place.file, place.line)
-

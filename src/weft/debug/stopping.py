@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bdb
 import fnmatch
+import inspect
 import os
-import pdb
+import pdb  # noqa: T100 - it is what this is for
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -309,7 +310,7 @@ def _make_debugger() -> pdb.Pdb:
 
 def _user_frame() -> FrameType | None:
     """Return the innermost frame that is not Weft's own."""
-    frame: FrameType | None = sys._getframe()
+    frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
         frame = frame.f_back
     return frame

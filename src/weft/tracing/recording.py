@@ -463,7 +463,7 @@ class _Covering:
         self._leaves = {
             result[4]: index
             for index, data in enumerate(nodes)
-            if data[1] == "leaf"
+            if data[1] == "leaf" and data[2]
             for result in data[4]
             if result[4]
         }
