@@ -11,6 +11,7 @@ The names are PyTorch's: `import weft as torch` runs PyTorch programs.
 from __future__ import annotations
 
 import os as _os
+from importlib import import_module as _import_module
 from importlib import util as _util
 from typing import Any as _Any
 
@@ -93,4 +94,6 @@ __all__ = [name for name in globals() if not name.startswith("_") and name != "a
 def __getattr__(name: str) -> _Any:
     if name in {"complex64", "complex128", "cfloat", "cdouble"}:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
+    if name in {"debug", "tracing"}:  # only programs that are looked at need them
+        return _import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
+import threading
 
 import pytest
 
 import weft
-from weft import nn
+from weft import _core, nn
 from weft.tracing import Recording, Trace, record
 
 
@@ -246,7 +248,7 @@ def test_functions_written_by_users_are_nodes() -> None:
         Double.apply(x).sum().backward()
     trace = run.trace()
     ops = [node.op for node in trace.nodes]
-    custom = next(i for i, op in enumerate(ops) if op.startswith("Double"))
+    custom = ops.index("Double")
     assert ops.index("mul") in [read.node for read in trace.nodes[custom].inputs]
     assert trace.nodes[ops.index("sum")].inputs[0].node == custom
 
@@ -327,3 +329,66 @@ def test_at_once_runs_ops_of_lazy_scopes_where_they_are_recorded() -> None:
     assert value is not None
     assert value.values == (3, 3)
     assert not run.trace().plans
+
+
+def test_a_recorder_that_is_let_go_while_it_observes_stays() -> None:
+    recorder = _core.Recorder(True)
+    recorder.start()
+    again = recorder
+    del recorder
+    gc.collect()
+    weft.ones(2) * 2
+    assert len(again) == 2
+    again.stop()
+
+
+def test_stopping_elsewhere_is_refused() -> None:
+    run = _core.Recorder(True)
+    run.start()
+    errors: list[str] = []
+
+    def stop() -> None:
+        try:
+            run.stop()
+        except ValueError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    thread.join()
+    inner = _core.Recorder(False)
+    inner.start()
+    with pytest.raises(ValueError, match="not observing here"):
+        run.stop()
+    inner.stop()
+    run.stop()
+    assert errors == ["the recorder is not observing here"]
+
+
+def test_stopping_inside_an_example_is_refused() -> None:
+    run = _core.Recorder(False)
+    run.start()
+
+    def example(x: weft.Tensor) -> weft.Tensor:
+        y = x * 2
+        if y.item() == 2:
+            with pytest.raises(ValueError, match="not observing here"):
+                run.stop()
+        return y + 1
+
+    results = weft.map(example, [weft.tensor(float(i)) for i in range(4)])
+    run.stop()
+    assert [result.item() for result in results] == [1, 3, 5, 7]
+
+
+def test_clear_inside_a_module_forgets_its_call() -> None:
+    class Inner(nn.Module):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            run.clear()
+            return x * 2
+
+    with Recording() as run:
+        nn.Sequential(Inner(), nn.Tanh())(weft.ones(2))
+    trace = run.trace()
+    assert [call.kind for call in trace.modules] == ["Tanh"]
+    assert [node.module for node in trace.nodes if node.kind == "op"] == [-1, 0]

@@ -31,6 +31,7 @@ struct HeldFunction {
 // A tensor whose node holds Python objects joins garbage collection.
 void track(PyObject* tensor);
 
+nb::dict attributes_of(const graph::Op* op, const graph::Attributes& attributes);  // as texts
 nb::object wrap_node(Node* node, int32_t row);
 inline nb::object wrapped(Value value) { return nb::steal(wrap(std::move(value))); }
 inline nb::tuple wrapped(Values values) {

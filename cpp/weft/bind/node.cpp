@@ -87,18 +87,6 @@ int64_t saved_bytes(const NodeView& self) {
   return bytes;
 }
 
-nb::dict attributes_of(const NodeView& self) {
-  nb::dict result;
-  const Node& node = *self.node;
-  if (!node.op) return result;
-  for (const graph::Parameter& parameter : node.op->sig.parameters) {
-    if (parameter.is_tensor() || static_cast<size_t>(parameter.index) >= node.attributes.size())
-      continue;
-    result[parameter.name.c_str()] = graph::attribute_text(node.attributes[parameter.index]);
-  }
-  return result;
-}
-
 nb::list outputs_of(const NodeView& self) {
   nb::list result;
   for (const graph::Meta& meta : self.node->outputs) {
@@ -123,6 +111,17 @@ bool is_same(const NodeView& self, nb::handle other) {
 }
 
 }  // namespace
+
+nb::dict attributes_of(const graph::Op* op, const graph::Attributes& attributes) {
+  nb::dict result;
+  if (!op) return result;
+  for (const graph::Parameter& parameter : op->sig.parameters) {
+    const auto index = static_cast<size_t>(parameter.index);
+    if (parameter.is_tensor() || index >= attributes.size()) continue;
+    result[parameter.name.c_str()] = graph::attribute_text(attributes[index]);
+  }
+  return result;
+}
 
 nb::object wrap_node(Node* node, int32_t row) {
   const bool whole = row == graph::ValueData::whole;
@@ -160,7 +159,12 @@ void define_nodes(nb::module_& module) {
               "_saved_tensors", [](const NodeView& self) { return wrapped(saved_of(self)); },
               "The tensors saved for backward.")
           .def_prop_ro("_saved_bytes", saved_bytes, "Bytes of the tensors saved for backward.")
-          .def_prop_ro("_attributes", attributes_of, "The op's attributes as texts.")
+          .def_prop_ro(
+              "_attributes",
+              [](const NodeView& self) {
+                return attributes_of(self.node->op, self.node->attributes);
+              },
+              "The op's attributes as texts.")
           .def_prop_ro(
               "_values",
               [](const NodeView& self) { return kept_by(self, &graph::KeptValues::outputs); },

@@ -138,7 +138,7 @@ base::Ref<Storage> Storage::borrow(void* data, int64_t bytes, Foreign foreign) {
 
 void Storage::destroy(Storage* storage) noexcept {
   if (storage->is_foreign()) {
-    storage->release_(storage->foreign_);
+    storage->foreign_.release(storage->foreign_.owner);
   } else {
     live -= storage->bytes_;
     if (storage->bytes_ <= small_bytes) {

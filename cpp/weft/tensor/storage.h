@@ -12,6 +12,7 @@ struct Foreign {
   void* owner = nullptr;
   void (*release)(void* owner) = nullptr;
   bool read_only = false;
+  uint32_t counted_by = 0;  // of any storage: the last recorder that counted it; fills a gap
 };
 
 class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
@@ -23,10 +24,11 @@ class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
 
   char* data() const noexcept { return data_; }
   int64_t bytes() const noexcept { return bytes_; }
-  bool is_foreign() const noexcept { return release_ != nullptr; }
+  bool is_foreign() const noexcept { return foreign_.release != nullptr; }
   // Whether others can write to it unseen: because it is theirs, or because they were given it.
   bool is_exposed() const noexcept { return exposed > 0 || is_foreign(); }
-  bool read_only() const noexcept { return read_only_; }
+  uint32_t& counted_by() noexcept { return foreign_.counted_by; }
+  bool read_only() const noexcept { return foreign_.read_only; }
 
   uint32_t exposed = 0;              // how often it is in the hands of NumPy or DLPack
   uint32_t version = 0;              // bumped by each in-place write
@@ -35,21 +37,12 @@ class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
 
  private:
   Storage(char* data, int64_t bytes, Foreign foreign)
-      : data_(data),
-        bytes_(bytes),
-        foreign_(foreign.owner),
-        release_(foreign.release),
-        read_only_(foreign.read_only) {}
+      : data_(data), bytes_(bytes), foreign_(foreign) {}
   friend class base::Pooled<Storage>;
 
   char* data_;
   int64_t bytes_;
-  void* foreign_;
-  void (*release_)(void* owner);
-  bool read_only_;
-
- public:
-  uint32_t counted_by = 0;  // the last recorder that counted it as saved; fills what is left of 64
+  Foreign foreign_;
 };
 
 // Bytes in live storages that Weft allocated, and bytes kept for reuse.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace weft::trace {
 
@@ -15,8 +14,6 @@ uint32_t next_number = 1;  // of a value in any trace
 
 constexpr int64_t few_values = 64;
 constexpr size_t histogram_steps = 24;
-
-uint32_t recorder_count = 0;
 
 }  // namespace
 
@@ -58,8 +55,6 @@ Statistics statistics_of(const graph::Array& array) {
 
 const std::string* Recorder::intern(std::string_view name) { return &*names_.emplace(name).first; }
 
-Recorder::Recorder(bool values) : values_(values), id_(++recorder_count) {}
-
 // The chain of calls that is running, of which mostly only the innermost lines have changed.
 uint32_t Recorder::frame_now() {
   positions_.clear();
@@ -86,26 +81,20 @@ uint32_t Recorder::frame_now() {
   return last_frames_.empty() ? none : last_frames_.back();
 }
 
-// Bytes that nodes younger than the first keep alive and that nobody did before: parameters would
-// be there without them.
+// Bytes that nodes made since the first keep, and nobody did before; parameters are there anyway.
 int64_t Recorder::count_saved(const Value& output, uint64_t first_node) {
   int64_t bytes = 0;
-  std::vector<const graph::Node*> waiting;
   std::unordered_set<const graph::Node*> seen;
-  auto add = [&](const graph::Node* node) {
-    const bool is_new = node && node->sequence > first_node && !node->is_leaf();
-    if (is_new && seen.insert(node).second) waiting.push_back(node);
-  };
-  add(output->producer.get());
+  std::vector<const graph::Node*> waiting{output->producer.get()};
   while (!waiting.empty()) {
-    const graph::Node& node = *waiting.back();
+    const graph::Node* node = waiting.back();
     waiting.pop_back();
-    for (const graph::Edge& edge : node.edges) add(edge.node.get());
-    for (const graph::Saved& saved : node.saved) {
-      const Value& value = saved.value;
-      if (!value || value->is_number || (value->producer && value->producer->is_leaf())) continue;
-      tensor::Storage* storage = value.array().storage.get();
-      if (storage && std::exchange(storage->counted_by, id_) != id_) bytes += storage->bytes();
+    if (!node || node->sequence <= first_node || !seen.insert(node).second) continue;
+    for (const graph::Edge& edge : node->edges) waiting.push_back(edge.node.get());
+    for (const graph::Saved& saved : node->saved) {
+      if (!saved.value || saved.value->is_number || !saved.value.array().storage) continue;
+      tensor::Storage& storage = *saved.value.array().storage;
+      if (std::exchange(storage.counted_by(), id_) != id_) bytes += storage.bytes();
     }
   }
   return bytes;
@@ -152,6 +141,7 @@ void Recorder::clear() {
   nodes.clear();
   inputs.clear();
   results.clear();
+  first_module_ += static_cast<int32_t>(modules.size());
   modules.clear();
   reads.clear();
   plans.clear();
@@ -170,7 +160,7 @@ uint32_t Recorder::result_of(const Value& value, bool make) {
   Node& node = nodes.emplace_back();
   node.is_leaf = true;
   node.requires_grad = value->producer && value->producer->is_leaf();
-  if (node.requires_grad && value.array().storage) value.array().storage->counted_by = id_;
+  if (node.requires_grad && value.array().storage) value.array().storage->counted_by() = id_;
   node.name = intern(node.requires_grad ? "parameter" : "input");
   node.begin = seconds_now();
   node.frame = none;
@@ -203,15 +193,14 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   const auto number = static_cast<uint32_t>(nodes.size());
   Node& node = nodes.emplace_back();
   node.op = recorded.op;
-  const bool stays =
-      recorded.op && !recorded.op->is_program() && recorded.name == recorded.op->name;
-  node.name = stays ? &recorded.op->name : intern(recorded.name);
+  const bool own = recorded.op && !recorded.op->is_program() && recorded.name == recorded.op->name;
+  node.name = own ? &recorded.op->name : intern(recorded.name);
   node.attributes = recorded.attributes;
   node.first_input = static_cast<uint32_t>(inputs.size());
   node.input_count = static_cast<uint32_t>(read.size());
   inputs.insert(inputs.end(), read.begin(), read.end());
   node.frame = frame_now();
-  node.module = modes.module;
+  node.module = module_at(modes.module);
   node.example = modes.example;
   node.in_place = recorded.in_place;
   node.in_backward = open_backwards_ > 0;
@@ -230,11 +219,10 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   nodes[number].seconds = waits ? 0 : static_cast<float>(end - recorded.begin);
   if (!waits && !recorded.outputs.empty())
     nodes[number].saved = count_saved(recorded.outputs[0], recorded.first_node);
-  if (!recorded.in_place) return;
   // Whoever reads the tensor from now on, or what it is a view of, reads what was written.
-  for (const Value* old = &recorded.inputs[0]; old;
-       old = (*old)->view ? &(*old)->view->parent : nullptr)
-    (*old)->traced = recorded.outputs[0]->traced;
+  for (Value old = recorded.in_place ? recorded.inputs[0] : Value(); old;
+       old = old->view ? old->view->parent : Value())
+    old->traced = recorded.outputs[0]->traced;
 }
 
 void Recorder::will_write(std::span<const Value> inputs) {
@@ -245,13 +233,13 @@ void Recorder::will_write(std::span<const Value> inputs) {
 
 void Recorder::read(const Value& value, const char* kind, const std::string& text) {
   const uint32_t result = result_of(value, false);
-  reads.push_back({kind, text, result, frame_now(), modes.module, modes.example,
+  reads.push_back({kind, text, result, frame_now(), module_at(modes.module), modes.example,
                    static_cast<uint32_t>(nodes.size())});
 }
 
 int32_t Recorder::entered(void*, int32_t caller) {
-  modules.push_back({caller, frame_now()});
-  return static_cast<int32_t>(modules.size() - 1);
+  modules.push_back({module_at(caller), frame_now()});
+  return first_module_ + static_cast<int32_t>(modules.size() - 1);
 }
 
 void Recorder::ran(const graph::RanRows& rows) {
@@ -264,10 +252,6 @@ void Recorder::ran(const graph::RanRows& rows) {
   batch.note = rows.note;
   batch.first_node = rows.first_node;
   batch.last_node = graph::Node::next_sequence();
-  int64_t saved = 0;
-  for (const std::vector<Value>& row : rows.rows) {
-    if (!row.empty()) saved += count_saved(row[0], rows.first_node);
-  }
   for (const std::vector<Value>& row : rows.rows) {
     uint32_t node = none;
     for (const Value& value : row) {
@@ -278,7 +262,7 @@ void Recorder::ran(const graph::RanRows& rows) {
     }
     if (node == none) continue;
     nodes[node].seconds = static_cast<float>(rows.seconds / static_cast<double>(rows.rows.size()));
-    nodes[node].saved = saved / static_cast<int64_t>(rows.rows.size());
+    nodes[node].saved = count_saved(row[0], rows.first_node);  // the first counts for all
     batch.nodes.push_back(node);
   }
 }

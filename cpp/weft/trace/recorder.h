@@ -107,7 +107,7 @@ struct Backward {
 
 class Recorder : public graph::Observer {
  public:
-  explicit Recorder(bool values);
+  explicit Recorder(bool values) : values_(values), id_(++count_) {}
   Recorder(const Recorder&) = delete;
 
   void recorded(const graph::Recorded& recorded) override;
@@ -128,6 +128,11 @@ class Recorder : public graph::Observer {
   // Its number among the results, making it an input if it is new; `none` if it is not to be.
   uint32_t result_of(const Value& value, bool make = true);
   void clear();
+  // The place among `modules` of a call that modes.module names; -1 if it is forgotten.
+  int32_t module_at(int32_t number) const {
+    const int32_t place = number - first_module_;
+    return place >= 0 && place < static_cast<int32_t>(modules.size()) ? place : -1;
+  }
 
   std::vector<Node> nodes;
   std::vector<Input> inputs;
@@ -149,8 +154,10 @@ class Recorder : public graph::Observer {
   const std::string* intern(std::string_view name);
 
   bool values_;
+  inline static uint32_t count_ = 0;
   const uint32_t id_;
   uint32_t first_number_ = 0;  // of the first result
+  int32_t first_module_ = 0;
   uint32_t open_backwards_ = 0;
   std::vector<std::pair<Value, uint32_t>> taken_;  // values that the other had numbered
   std::vector<Batch> batches_;                     // of the plan that is running

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import partial
@@ -23,7 +24,7 @@ from weft.tracing.recording import statistics_of
 if TYPE_CHECKING:
     from weft.tracing import Node, Place, Trace
 
-MODES = ("eager", "lazy", "map", "cells", "parts")
+MODES = ("eager", "lazy", "map", "batch=False", "cells", "parts")
 
 # Relative to the largest number of the tensor, and of each number.
 _TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
@@ -96,8 +97,9 @@ def compare(
     Args:
         function: Takes nothing; may call `backward`.
         modes: Names of modes: "eager" (each op at once, maps and lazy scopes too), "lazy" (inside
-            `weft.lazy()`), "map" (inside a fiber of `weft.map`), "cells" (as it is, cells as one
-            op), "parts" (as it is, cells as their parts). The others are compared with the first.
+            `weft.lazy()`), "map" (as one example of a `weft.map`), "batch=False" (as one that runs
+            by itself), "cells" (as it is, cells as one op), "parts" (as it is, cells as their
+            parts). The others are compared with the first.
         state: More tensors, modules or containers of them to put back before each run.
         tolerance: How much numbers may differ, relative to the largest; by dtype if not given.
 
@@ -120,12 +122,14 @@ def compare(
     if unknown or len(names) < 2:
         wrong = f"{unknown[0]!r} is not one of them" if unknown else f"{len(names)} given"
         raise ValueError(f"compare: give two or more of the modes {', '.join(MODES)}; {wrong}")
+    # An example of a map has random numbers of its own: then the other modes run as one, too.
+    is_mapped = "map" in names or "batch=False" in names
     snapshot = _Snapshot([function, state])
     runs: list[_Run] = []
     try:
         for name in names:
             snapshot.restore()
-            runs.append(_Run(name, function, snapshot))
+            runs.append(_Run(name, function, snapshot, is_mapped=is_mapped))
     finally:
         snapshot.restore()
     for other in runs[1:]:
@@ -141,12 +145,15 @@ def compare(
 class _Run:
     """One run in one mode: results and gradients unwatched, then each op's numbers."""
 
-    def __init__(self, mode: str, function: Callable[[], Any], snapshot: _Snapshot) -> None:
+    def __init__(
+        self, mode: str, function: Callable[[], Any], snapshot: _Snapshot, *, is_mapped: bool
+    ) -> None:
         self.mode = mode
-        self.values: dict[int, tuple[Tensor | None, ...]] = {}
-        self._versions: dict[int, tuple[int, ...]] = {}
+        self._is_mapped = is_mapped
+        self._snapshot = snapshot
+        self.values: dict[int, list[Tensor | None]] = {}
+        self._waiting: list[tuple[int, int, Tensor]] = []
         self.error: Exception | None = None
-        self.watched_error: Exception | None = None
         self.results: list[Tensor] = []
         try:
             self.results = _tensors(self._call(function))
@@ -155,52 +162,59 @@ class _Run:
         self.gradients = snapshot.gradients()
         self.changed = snapshot.changed()
         snapshot.restore()
-        at_once = mode == "eager"
-        run = Recording(values=False, parts=mode != "cells", at_once=at_once, on_node=self._keep)
-        try:
-            with run:
-                self._call(function)
-        except Exception as error:  # noqa: BLE001
-            self.watched_error = error
+        run = Recording(
+            values=False,
+            parts=mode != "cells",
+            at_once=mode in {"eager", "batch=False"},
+            on_node=self._keep,
+            on_event=self._happened,
+        )
+        with suppress(Exception), run:  # the same as above, which is compared
+            self._call(function)
+        self._take_computed()
         self.trace = run.trace()
-        for number, tensors in self.values.items():
-            self.values[number] = tuple(
-                self._settled(one, version)
-                for one, version in zip(tensors, self._versions[number], strict=True)
-            )
 
     def _call(self, function: Callable[[], Any]) -> Any:
-        if self.mode == "map":
-            return batching.map(lambda _: function(), [None])[0]
-        scope: AbstractContextManager[Any] = (
-            batching.lazy() if self.mode == "lazy" else nullcontext()
-        )
-        with scope:
-            return _computed(function())
+        def one(_: Any) -> Any:
+            scope: AbstractContextManager[Any] = (
+                batching.lazy() if self.mode == "lazy" else nullcontext()
+            )
+            with scope:
+                return function()
+
+        is_batch = self.mode == "map"
+        with warnings.catch_warnings():
+            # That there is little to batch is as it should be here.
+            warnings.filterwarnings("ignore", "more than .* plans in a row")
+            result = batching.map(one, [None], batch=is_batch)[0] if self._is_mapped else one(None)
+            _core.run_tensors([*_tensors(result), *self._snapshot.live()])
+        return result
 
     def _keep(self, run: Recording) -> None:
-        # What is computed may be written over later; what waits is looked at in the end.
+        # What is there may be written over later; what waits is copied when it has been computed.
         number = len(run) - 1
-        kept = [
-            None if one is None else one if _core.is_pending(one) else one.detach().clone()
+        self.values[number] = [
+            None if one is None or _core.is_pending(one) else one.detach().clone()
             for one in run.outputs
         ]
-        self.values[number] = tuple(kept)
-        self._versions[number] = tuple(
-            -1 if one is None or _core.is_pending(one) else one._version for one in kept
+        self._waiting.extend(
+            (number, i, one)
+            for i, one in enumerate(run.outputs)
+            if one is not None and _core.is_pending(one)
         )
 
-    def _settled(self, tensor: Tensor | None, version: int) -> Tensor | None:
-        if tensor is None or version >= 0:
-            return tensor
-        if _core.is_pending(tensor):  # nobody needed it
-            return None
-        return tensor.detach() if tensor._version == 0 else None
+    def _happened(self, _: Recording, kind: str) -> None:
+        if kind == "plan":
+            self._take_computed()
 
-
-def _computed(result: Any) -> Any:
-    _core.run_tensors(_tensors(result))
-    return result
+    def _take_computed(self) -> None:
+        left: list[tuple[int, int, Tensor]] = []
+        for number, i, tensor in self._waiting:
+            if _core.is_pending(tensor):
+                left.append((number, i, tensor))
+            else:
+                self.values[number][i] = tensor.detach().clone()
+        self._waiting = left
 
 
 def _tensors(tree: Any) -> list[Tensor]:
@@ -251,6 +265,11 @@ class _Snapshot:
         for live, kept in self._dicts:
             live.clear()
             live.update({k: dict(v) for k, v in kept.items()})
+
+    def live(self) -> list[Tensor]:
+        """Return the tensors and their gradients themselves."""
+        gradients = [one.grad for one in self._tensors.values() if one.grad is not None]
+        return [*self._tensors.values(), *gradients]
 
     def gradients(self) -> list[Tensor | None]:
         """Return the gradients as they are now."""
@@ -409,8 +428,6 @@ class _Pair:
     def _aligned(self) -> tuple[dict[tuple[int, int], None], tuple[int, int] | None]:
         """Pair the nodes of the two runs, example by example; tell where they first part."""
         first, second = _by_example(self._one.trace), _by_example(self._other.trace)
-        if len(first) == 1 and len(second) == 1:  # a map of one example is the whole run
-            second = dict(zip(first, second.values(), strict=True))
         pairs: dict[tuple[int, int], None] = {}
         strays: tuple[int, int] | None = None
         for example, mine in first.items():
@@ -502,14 +519,15 @@ def _by_example(trace: Trace) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for i, node in enumerate(trace.nodes):
         if node.kind in {"op", "cell"}:
-            found.setdefault(node.example, []).append(i)
+            found.setdefault(max(node.example, 0), []).append(i)  # the whole run may be example 0
     return found
 
 
 def _key(trace: Trace, number: int) -> tuple[str, str, int]:
     node: Node = trace.nodes[number]
     place = place_of(trace, node)
-    return (node.op, place.file, place.line) if place else (node.op, "", 0)
+    name = node.op.removesuffix("_")  # what waits is not written over but replaced
+    return (name, place.file, place.line) if place else (name, "", 0)
 
 
 def _other_line(one: _Run, a: int, other: _Run, b: int) -> str:

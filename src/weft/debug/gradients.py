@@ -140,7 +140,8 @@ def _name_of(tensor: Tensor, frame: FrameType | None) -> str:
     if frame is None:
         return ""
     is_function = frame.f_locals is not frame.f_globals
-    names = [name for name, value in frame.f_locals.items() if value is tensor]
+    variables = {**frame.f_globals, **frame.f_locals}
+    names = [name for name, value in variables.items() if value is tensor]
     if is_function and frame.f_trace is None and sys.version_info < (3, 13):
         frame.f_locals.clear()  # a copy, which would keep everything alive
     return names[0] if names else ""
@@ -425,11 +426,19 @@ class _Ways:
             )
         if self._end in self._made:
             return self._cut()
-        return self._written_aside() or self._read_as_number() or self._unused()
+        return (
+            self._written_aside()
+            or self._read_as_number()
+            or self._first_cut(self._made)
+            or self._unused()
+        )
 
     def _cut(self) -> NoGradient | None:
         """Name the first node on the way to the end through which no gradient flows."""
-        for i in sorted(self._leading_to(self._end) & self._made):
+        return self._first_cut(self._leading_to(self._end) & self._made)
+
+    def _first_cut(self, among: set[int]) -> NoGradient | None:
+        for i in sorted(among):
             node = self._trace.nodes[i]
             if i in self._carry or not any(read.node in self._carry for read in node.inputs):
                 continue

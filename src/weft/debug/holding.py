@@ -6,9 +6,10 @@ import dis
 import gc
 import inspect
 import os
+import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -25,6 +26,9 @@ HolderKind = Literal["variable", "global", "attribute", "item", "closure", "obje
 
 _OWN_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120
 _MOST_STEPS = 6  # from a tensor to a variable
+_MOST_LOOKS = 2_000  # at objects, on the way
+_KEY = re.compile(r"^\['(\w+)'\]")
+_ATTRIBUTE = re.compile(r"^\.(\w+)")
 _ADDERS = frozenset({"append", "add", "extend", "insert", "setdefault", "update", "appendleft"})
 
 
@@ -152,9 +156,6 @@ def live_tensors() -> list[Tensor]:
     for one in gc.get_referents(*gc.get_objects()):
         if isinstance(one, Tensor):
             found[id(one)] = one
-    for one in gc.get_objects():
-        if isinstance(one, Tensor):
-            found[id(one)] = one
     for frame in running_frames():
         variables = Variables(frame)
         for value in variables.values():
@@ -231,8 +232,9 @@ class Variables:
     """
 
     def __init__(self, frame: FrameType) -> None:
-        self._frame = frame
+        self.frame = frame
         self.mapping = frame.f_locals
+        self.is_module = self.mapping is frame.f_globals
 
     def items(self) -> list[tuple[str, Any]]:
         """Return names and values."""
@@ -244,125 +246,173 @@ class Variables:
 
     def close(self) -> None:
         """Forget the values, unless a debugger looks at them as well."""
-        is_copy = self._frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        if sys.version_info < (3, 13) and is_copy and self._frame.f_trace is None:
+        is_copy = self.frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if sys.version_info < (3, 13) and is_copy and self.frame.f_trace is None:
             self.mapping.clear()
 
 
 class Search:
-    """Finds names for objects that hold tensors. `close` it after use."""
+    """Finds names for objects that hold tensors. `close` it after use.
 
-    def __init__(self, tensors: Iterable[Tensor]) -> None:
-        self._variables = [(frame, Variables(frame)) for frame in running_frames()]
-        self._places = {id(tensor): place_at(tensor._position) for tensor in tensors}
-        # Neither this search nor the frames of this tool hold anything.
-        self._own: set[int] = {id(self), id(self._variables), id(self.__dict__)}
-        for _, variables in self._variables:
-            self._own |= {id(variables), id(variables.__dict__), id(variables.mapping)}
-        module_level = [frame for frame, _ in self._variables if frame.f_locals is frame.f_globals]
-        self._own -= {id(frame.f_globals) for frame in module_level}
+    Python is asked who refers to what once for each step away from the tensors, for all of them
+    together: each time it looks through all objects there are.
+    """
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        self._variables = [Variables(frame) for frame in running_frames()]
+        self._names: dict[int, list[tuple[FrameType, str]]] = {}  # by object
+        for variables in self._variables:
+            for name, value in variables.items():
+                if name.isidentifier() and not variables.is_module:
+                    self._names.setdefault(id(value), []).append((variables.frame, name))
+        self._referrers: dict[int, list[Any]] = {}
+        self._climb(tensors)
 
     def close(self) -> None:
         """Let go of everything that was looked at."""
-        for _, variables in self._variables:
+        for variables in self._variables:
             variables.close()
         self._variables.clear()
+        self._names.clear()
+        self._referrers.clear()
+
+    def _climb(self, tensors: list[Tensor]) -> None:
+        own = {id(self._names), id(self._variables), id(self._referrers), id(tensors)}
+        own |= {id(variables.mapping) for variables in self._variables if not variables.is_module}
+        own |= set(map(id, self._names.values()))
+        level: list[Any] = list(tensors)
+        known = set(map(id, level))
+        for _ in range(_MOST_STEPS):
+            # What a variable has is found; nobody asks who has a module or a class.
+            wanted = {id(one) for one in level}
+            above: list[Any] = []
+            referrers = gc.get_referrers(*level) if level else []
+            own |= {id(level), id(above), id(referrers)}
+            for referrer in referrers:
+                if id(referrer) in own or _is_tool(referrer):
+                    continue
+                for held in gc.get_referents(referrer):
+                    if id(held) in wanted:
+                        self._referrers.setdefault(id(held), []).append(referrer)
+                is_end = id(referrer) in self._names or _is_namespace(referrer)
+                if id(referrer) not in known and not is_end and len(above) < _MOST_LOOKS:
+                    known.add(id(referrer))
+                    above.append(referrer)
+            own |= set(map(id, self._referrers.values()))
+            level = above
 
     def holders(self, tensor: Tensor) -> list[Holder]:
         """Return who holds a tensor: variables first."""
-        place = self._places.get(id(tensor))
+        made = place_at(tensor._position)
         found: dict[str, Holder] = {}
         # Breadth first: the shortest way to a name is the best one.
         waiting: deque[tuple[Any, str, Place | None, int]] = deque([(tensor, "", None, 0)])
-        seen = {id(tensor)}
-        while waiting:
+        seen: set[tuple[int, int]] = set()
+        while waiting and len(seen) < _MOST_LOOKS:
             current, path, adds, steps = waiting.popleft()
-            named = self._named(current, path, place, steps, adds)
+            named = self._named(current, path, made, steps, adds)
             for holder in named:
                 found.setdefault(holder.name, holder)
-            if steps == _MOST_STEPS or (named and steps > 0):
+            if named and steps > 0:
                 continue
-            own = {id(waiting), id(seen), id(found), id(named)}
-            referrers = gc.get_referrers(current)
-            own.add(id(referrers))
-            for referrer in referrers:
-                if id(referrer) in own or id(referrer) in self._own or id(referrer) in seen:
+            for referrer in self._referrers.get(id(current), ()):
+                if (id(referrer), id(current)) in seen:
                     continue
-                if isinstance(referrer, FrameType) or _is_tool(referrer):
-                    continue
-                seen.add(id(referrer))
-                for step in _steps(referrer, current):
-                    line = adds or _line_in_class(type(referrer), step, is_container=steps > 0)
-                    waiting.append((referrer, step + path, line, steps + 1))
+                seen.add((id(referrer), id(current)))
+                way = _way(referrer, current, path)
+                if way is not None:
+                    line = adds or _line_in_class(referrer, way, is_container=steps > 0)
+                    waiting.append((referrer, way, line, steps + 1))
         return list(found.values())
 
     def _named(
-        self, current: Any, path: str, place: Place | None, steps: int, adds: Place | None
+        self, current: Any, path: str, made: Place | None, steps: int, adds: Place | None
     ) -> list[Holder]:
         """Return names under which an object is known: variables, globals, parts of functions."""
-        found: list[Holder] = []
-        for frame, variables in self._variables:
-            code = frame.f_code
-            for name, value in variables.items():
-                if value is not current or isinstance(value, CellType):
-                    continue
-                if frame.f_locals is frame.f_globals:
-                    continue
-                where = _line_of(code, name, is_container=steps > 0, made=place)
-                line = where or frame.f_lineno
-                at = adds or Place(code.co_filename, line, code.co_name)
-                kind: HolderKind = "item" if "[" in path else "attribute" if path else "variable"
-                found.append(Holder(f"{name}{path} in {code.co_name}()", kind, at))
-        if isinstance(current, dict):
-            found.extend(_global_names(cast("dict[Any, Any]", current), path, steps, place))
-        if isinstance(current, CellType):
-            found.extend(_closure_names(current, path))
-        if isinstance(current, GeneratorType) and path.startswith("."):
+        if isinstance(current, GeneratorType):
             generator = cast("GeneratorType[Any, Any, Any]", current)
             code = generator.gi_code
             line = generator.gi_frame.f_lineno if generator.gi_frame else code.co_firstlineno
             at = Place(code.co_filename, line, code.co_name)
-            found.append(Holder(f"{path[1:]} in the generator {code.co_name}()", "variable", at))
+            return [Holder(f"{path[1:]} in the generator {code.co_name}()", "variable", at)]
+        found: list[Holder] = []
+        for frame, name in self._names.get(id(current), ()):
+            code = frame.f_code
+            line = _line_of(code, name, is_container=steps > 0, made=made) or frame.f_lineno
+            at = adds or Place(code.co_filename, line, code.co_name)
+            kind: HolderKind = "item" if "[" in path else "attribute" if path else "variable"
+            found.append(Holder(f"{name}{path} in {code.co_name}()", kind, at))
+        if isinstance(current, dict):
+            at = adds or (made if steps == 1 else None)
+            found.extend(_global_names(cast("dict[Any, Any]", current), path, at))
+        if isinstance(current, CellType):
+            found.extend(self._closure_names(current, path))
+        return found
+
+    def _closure_names(self, cell: CellType, path: str) -> list[Holder]:
+        found: list[Holder] = []
+        for closure in self._referrers.get(id(cell), ()):
+            for function in self._referrers.get(id(closure), ()):
+                if isinstance(function, FunctionType) and function.__closure__ is closure:
+                    cells = function.__closure__ or ()
+                    variable = function.__code__.co_freevars[cells.index(cell)]
+                    code = function.__code__
+                    at = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                    name = f"{variable}{path} in the closure of {function.__qualname__}()"
+                    found.append(Holder(name, "closure", at))
         return found
 
 
 def _is_tool(referrer: Any) -> bool:
-    return type(referrer).__module__ == __name__
+    return isinstance(referrer, FrameType) or type(referrer).__module__ == __name__
 
 
-def _steps(referrer: Any, held: Any) -> list[str]:
-    """Write how one comes from an object to what it holds: "[3]", ".history"."""
+def _is_namespace(one: Any) -> bool:
+    """Whether it is a module, its globals, or a class."""
+    if isinstance(one, dict):
+        return "__builtins__" in one or "__spec__" in one
+    return isinstance(one, ModuleType | type)
+
+
+def _way(referrer: Any, held: Any, path: str) -> str | None:
+    """Write how one comes from an object to a tensor: through what it holds, then by a path."""
     if isinstance(referrer, dict):
         keys = [key for key, value in cast("dict[Any, Any]", referrer).items() if value is held]
-        return [f"[{key!r}]" for key in keys[:1]]
+        return f"[{keys[0]!r}]{path}" if keys else None
     if isinstance(referrer, list | tuple | deque):
         items = cast("list[Any]", referrer)
-        return [f"[{i}]" for i, value in enumerate(items) if value is held][:1]
-    if isinstance(referrer, CellType | ModuleType):
-        return [""]
+        return next((f"[{i}]{path}" for i, value in enumerate(items) if value is held), None)
+    if isinstance(referrer, CellType):
+        return path
     if isinstance(referrer, set | frozenset):
-        return [" (in a set)"]
-    if isinstance(referrer, FunctionType | MethodType):
-        return [f" (used by {getattr(referrer, '__qualname__', 'a function')})"]
+        return f" (in a set){path}"
+    if isinstance(referrer, FunctionType | MethodType | ModuleType | type):
+        return None
     if isinstance(referrer, GeneratorType):
-        frame = cast("GeneratorType[Any, Any, Any]", referrer).gi_frame
-        variables = Variables(frame) if frame else None
-        names = [key for key, value in variables.items() if value is held] if variables else []
-        if variables:
-            variables.close()
-        return [f".{name}" for name in names[:1]]
+        name = _name_in_generator(cast("GeneratorType[Any, Any, Any]", referrer), held)
+        return f".{name}{path}" if name else None
     attributes: Any = getattr(referrer, "__dict__", None)
-    if attributes is held:
-        return [""]
+    if attributes is held:  # ["history"][3] of it is .history[3]
+        return _KEY.sub(r".\1", path, count=1)
     if isinstance(attributes, dict):
         names = [k for k, v in cast("dict[Any, Any]", attributes).items() if v is held]
         if names:
-            return [f".{names[0]}"]
+            return f".{names[0]}{path}"
     for kind in type(referrer).__mro__:
         for name in _slots(kind):
             if getattr(referrer, name, None) is held:
-                return [f".{name}"]
-    return [f" (held by a {type(referrer).__name__})"]
+                return f".{name}{path}"
+    return f" (of a {type(referrer).__name__}){path}"
+
+
+def _name_in_generator(generator: GeneratorType[Any, Any, Any], held: Any) -> str:
+    frame = generator.gi_frame
+    if not frame:
+        return ""
+    variables = Variables(frame)
+    names = [key for key, value in variables.items() if value is held]
+    variables.close()
+    return names[0] if names else ""
 
 
 def _slots(kind: type) -> tuple[str, ...]:
@@ -370,33 +420,14 @@ def _slots(kind: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _global_names(
-    namespace: dict[Any, Any], path: str, steps: int, place: Place | None
-) -> list[Holder]:
+def _global_names(namespace: dict[Any, Any], path: str, place: Place | None) -> list[Holder]:
     """Return the name of a module's global, if a dictionary is the globals of a module."""
     name = namespace.get("__name__")
-    module = sys.modules.get(name) if isinstance(name, str) else None
-    if module is None or vars(module) is not namespace or not path.startswith("['"):
+    match = _KEY.match(path)
+    if not isinstance(name, str) or not _is_namespace(namespace) or match is None:
         return []
-    variable, _, rest = path.removeprefix("['").partition("']")
-    at = place if steps == 1 else None
-    return [Holder(f"{variable}{rest} in module {name}", "global", at)]
-
-
-def _closure_names(cell: CellType, path: str) -> list[Holder]:
-    found: list[Holder] = []
-    for closure in gc.get_referrers(cell):
-        if not isinstance(closure, tuple):
-            continue
-        for function in gc.get_referrers(cast("Any", closure)):
-            if isinstance(function, FunctionType) and function.__closure__ is closure:
-                cells = function.__closure__ or ()
-                variable = function.__code__.co_freevars[cells.index(cell)]
-                code = function.__code__
-                at = Place(code.co_filename, code.co_firstlineno, code.co_name)
-                name = f"{variable}{path} in the closure of {function.__qualname__}()"
-                found.append(Holder(name, "closure", at))
-    return found
+    text = f"{match[1]}{path[match.end() :]} in module {name}"
+    return [Holder(text, "global", place)]
 
 
 def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | None) -> int:
@@ -411,14 +442,15 @@ def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | Non
     return lines[-1] if lines else 0
 
 
-def _line_in_class(kind: type, step: str, *, is_container: bool) -> Place | None:
-    """Return the line of a class's methods that puts something into an attribute."""
-    if not step.startswith(".") or kind.__module__ == "builtins":
+def _line_in_class(one: Any, way: str, *, is_container: bool) -> Place | None:
+    """Return the line of an object's methods that puts something into an attribute."""
+    match = _ATTRIBUTE.match(way)
+    if match is None or isinstance(one, GeneratorType):
         return None
-    for function in vars(kind).values():
+    for function in vars(one.__class__).values():
         if isinstance(function, FunctionType):
             code = function.__code__
-            stores, adds = _writes(code, step[1:])
+            stores, adds = _writes(code, match[1])
             lines = adds if is_container else stores
             if lines:
                 return Place(code.co_filename, lines[-1], code.co_name)

@@ -343,7 +343,7 @@ class _Verdict:
     def _report(self, number: int, origin: Origin, *, name: str = "", note: str = "") -> NanReport:
         node = self._trace.nodes[number]
         return NanReport(
-            op=node.op.removesuffix("Backward"),  # of a user's function
+            op=node.op,
             phase=node.phase,
             place=place_of(self._trace, node),
             origin=origin,

@@ -46,6 +46,11 @@ class _Span:
     inside: float = 0.0  # seconds of spans that lie in it
 
     @property
+    def end(self) -> float:
+        """When it ended."""
+        return self.start + self.seconds
+
+    @property
     def own(self) -> float:
         """Seconds that are its own."""
         return max(self.seconds - self.inside, 0.0)
@@ -132,7 +137,7 @@ class Profile:
             {"name": name, "ph": "M", "pid": process, "tid": thread, "args": {"name": value}}
             for name, value in (("process_name", "weft"), ("thread_name", "forward and backward"))
         ]
-        for span in (*_module_spans(self.trace), *_spans(self.trace)):
+        for span, lane in _lanes(_spans(self.trace), _module_spans(self.trace)):
             arguments: dict[str, Any] = {"line": span.place} if span.place else {}
             if span.kind == "op" and span.nodes:
                 results = self.trace.nodes[span.nodes[0]].results
@@ -147,7 +152,7 @@ class Profile:
                     "ts": max(span.start, 0.0) * 1e6,
                     "dur": span.seconds * 1e6,
                     "pid": process,
-                    "tid": thread,
+                    "tid": thread + lane,
                     "args": arguments,
                 }
             )
@@ -255,7 +260,8 @@ def _spans(trace: Trace) -> list[_Span]:
         spans.append(_Span("backward", "backward", backward.start, backward.seconds, (), where))
         for step in backward.steps:
             name = trace.nodes[step.nodes[0]].op if step.nodes else step.name
-            line = line_text(place_of(trace, trace.nodes[step.nodes[0]])) if step.nodes else where
+            place = place_of(trace, trace.nodes[step.nodes[0]]) if step.nodes else None
+            line = line_text(place) if place else where  # a leaf was made at no line of the run
             spans.append(
                 _Span(f"gradient of {name}", "gradient", step.start, step.seconds, step.nodes, line)
             )
@@ -278,15 +284,44 @@ def _nest(spans: list[_Span]) -> None:
         open_spans.append(span)
 
 
+def _lanes(spans: list[_Span], modules: Iterable[_Span]) -> list[tuple[_Span, int]]:
+    """Number the lanes of a picture so that spans of one lane lie inside each other or apart.
+
+    Calls of modules by several examples of a map overlap: they get lanes below the first.
+    """
+    placed: list[tuple[_Span, int]] = []
+    left, lane = [*spans, *modules], 0
+    while left:
+        evicted: list[_Span] = []
+        kept: list[_Span] = []
+        around: list[_Span] = []
+        for span in sorted(left, key=lambda one: (one.start, -one.seconds)):
+            while around and around[-1].end <= span.start:
+                around.pop()
+            while around and span.end > around[-1].end and around[-1].kind == "module":
+                evicted.append(around.pop())
+            if around and span.end > around[-1].end:
+                evicted.append(span)
+                continue
+            around.append(span)
+            kept.append(span)
+        gone = set(map(id, evicted))
+        placed += [(span, lane) for span in kept if id(span) not in gone]
+        left, lane = evicted, lane + 1
+    return placed
+
+
 def _module_spans(trace: Trace) -> Iterable[_Span]:
     """Return a span for each call of a module: from the first of its ops to the last."""
+    waited = {i for plan in trace.plans for batch in plan.batches for i in batch.nodes}
     first: dict[int, float] = {}
     last: dict[int, float] = {}
-    for node in trace.nodes:
+    for i, node in enumerate(trace.nodes):
         call = node.module
+        end = node.start if i in waited else node.start + node.seconds
         while call >= 0:
             first[call] = min(first.get(call, node.start), node.start)
-            last[call] = max(last.get(call, 0.0), node.start + node.seconds)
+            last[call] = max(last.get(call, 0.0), end)
             call = trace.modules[call].parent
     for call, start in first.items():
         module = trace.modules[call]

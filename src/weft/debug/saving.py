@@ -219,7 +219,9 @@ class memory:  # noqa: N801 - used as a with statement's block
             return (trace.places[plan.place] if plan.place >= 0 else None), "the plan"
         if kind.startswith("rule"):
             steps = trace.backwards[int(kind.split()[1])].steps
-            step = steps[min(number, len(steps) - 1)]
+            # A leaf is told of before its gradient is added: what grew was of the rule before.
+            rules = [step for step in steps[: number + 1] if step.name != "AccumulateGrad"]
+            step = rules[-1] if rules else steps[0]
             if step.nodes:
                 node = trace.nodes[step.nodes[0]]
                 return place_of(trace, node), f"the gradient of {node.op}"

@@ -200,9 +200,6 @@ def _check_names(what: str, names: tuple[Any, ...]) -> None:
 
 # ---- the switch ----------------------------------------------------------------------------------
 
-# The core refers to a recorder while it observes: it must not go away.
-_active: list[breakpoint_when] = []
-
 
 class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
     """Stop in pdb at the user's line as soon as an op meets a condition.
@@ -257,7 +254,7 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
             rules=backward,
         )
         self._run.__enter__()
-        _active.append(self)
+        self._is_running = True
 
     def __enter__(self) -> Self:
         return self
@@ -268,10 +265,12 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
     def cancel(self) -> None:
         """Stop no more; a second call does nothing."""
         self._is_on = False
-        # While the core waits for an answer it cannot let go.
-        if not self._is_looking and self in _active:
-            _active.remove(self)
-            self._run.__exit__(None, None, None)
+        # It still observes while the core waits for an answer, or from inside another recording or
+        # a fiber; but it does nothing there.
+        if not self._is_looking and self._is_running:
+            with suppress(ValueError):
+                self._run.__exit__(None, None, None)
+                self._is_running = False
 
     def _happened(self, run: Recording, kind: str) -> None:
         if kind == "rule":

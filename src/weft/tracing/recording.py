@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import linecache
 import time
@@ -138,7 +139,16 @@ class Recording:
 
     def trace(self) -> Trace:
         """Return what was recorded so far."""
-        return _Assembly(self._recorder, self._names, self._outputs, self.failure, self.title).trace
+        # So many new objects would make the garbage collector look through them again and again.
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return _Assembly(
+                self._recorder, self._names, self._outputs, self.failure, self.title
+            ).trace
+        finally:
+            if was_on:
+                gc.enable()
 
     def last(self) -> Node:
         """Return the last node alone, for `on_node`: cheap in a long run.
@@ -405,7 +415,7 @@ def _lone_node(
             for shape, dtype, size, _, producer, *_ in given
         )
     return Node(
-        op=op,
+        op=op.removesuffix("Backward"),  # of a user's function
         kind=kind,
         inputs=tuple(
             Input(node, output) if node >= 0 else Input(number=number)
