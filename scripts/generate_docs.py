@@ -43,7 +43,11 @@ MODULE_PAGES = {
         ("weft.batching",),
         "Recording now, running many at a time when a value is needed.",
     ),
-    "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
+    "debug": (
+        "weft.debug",
+        ("weft.debug",),
+        "Looking at graphs, and asking why; docs/debugging.md goes by symptoms.",
+    ),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),

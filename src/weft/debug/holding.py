@@ -445,7 +445,7 @@ def _line_of(code: CodeType, name: str, *, is_container: bool, made: Place | Non
 def _line_in_class(one: Any, way: str, *, is_container: bool) -> Place | None:
     """Return the line of an object's methods that puts something into an attribute."""
     match = _ATTRIBUTE.match(way)
-    if match is None or isinstance(one, GeneratorType):
+    if match is None or type(one).__name__ == "generator":
         return None
     for function in vars(one.__class__).values():
         if isinstance(function, FunctionType):

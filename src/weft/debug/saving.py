@@ -15,12 +15,12 @@ from weft.debug.wording import (
     source_of,
     tables_text,
 )
-from weft.tracing import Recording
+from weft.tracing import Place, Recording
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from weft.tracing import Place, Trace
+    from weft.tracing import Trace
 
 _MOST_ROWS = 20
 
@@ -36,17 +36,9 @@ class LineOfMemory:
     ops: tuple[str, ...]
     source: str
 
-    @property
-    def place(self) -> str:
-        """The line as "train.py:12"."""
-        return line_text_of(self.file, self.line)
-
-
-def line_text_of(file: str, line: int) -> str:
-    """Name a line as "train.py:12"."""
-    from weft.tracing import Place  # noqa: PLC0415
-
-    return line_text(Place(file, line, "")) if line else "unknown line"
+    def __str__(self) -> str:
+        where = line_text(Place(self.file, self.line, "") if self.line else None)
+        return f"{where}: {bytes_text(self.bytes)}"
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class MemoryReport:
     def __str__(self) -> str:
         rows = [
             (
-                one.place,
+                line_text(Place(one.file, one.line, "") if one.line else None),
                 bytes_text(one.bytes),
                 f"{100 * one.bytes / self.saved:.1f}%" if self.saved else "-",
                 f"{one.count:,}",
@@ -105,9 +97,6 @@ class MemoryReport:
 class memory:  # noqa: N801 - used as a with statement's block
     """Measure what the lines inside a block keep for backward, and when memory peaks.
 
-    Args:
-        None: it takes no arguments.
-
     Attributes:
         report: The `MemoryReport`, after the block; printing the block's object prints it too.
 
@@ -132,7 +121,9 @@ class memory:  # noqa: N801 - used as a with statement's block
         )
         self._before = 0
         self._peak = 0
-        self._peak_at: tuple[str, int] = ("", -1)  # what ran, and its number
+        self._counts = {"plan": 0, "rule": 0, "backward": 0}
+        # What ran, its number, and in which backward.
+        self._peak_at: tuple[str, int, int] = ("", 0, 0)
         self._report: MemoryReport | None = None
 
     def __enter__(self) -> Self:
@@ -170,25 +161,18 @@ class memory:  # noqa: N801 - used as a with statement's block
 
     def _happened(self, _: Recording, kind: str) -> None:
         if kind == "backward":
-            self._backwards += 1
-            self._rules = 0
-            return
-        self._note(kind, self._rules if kind == "rule" else self._plans)
-        if kind == "rule":
-            self._rules += 1
+            self._counts["backward"] += 1
+            self._counts["rule"] = 0
         else:
-            self._plans += 1
-
-    _backwards = 0
-    _rules = 0
-    _plans = 0
+            self._note(kind, self._counts[kind])
+            self._counts[kind] += 1
 
     def _note(self, kind: str, number: int) -> None:
         # The core keeps the highest value itself; that it has grown since says what made it.
         peak = _core.peak_bytes()
         if peak > self._peak:
             self._peak = peak
-            self._peak_at = (kind if kind != "rule" else f"rule {self._backwards}", number)
+            self._peak_at = (kind, number, self._counts["backward"])
 
     def _make(self, trace: Trace, live: int, peak: int) -> MemoryReport:
         place, op = self._find_peak(trace)
@@ -211,14 +195,14 @@ class memory:  # noqa: N801 - used as a with statement's block
         return MemoryReport(tuple(by_line), saved, live, self._before, peak, place, op)
 
     def _find_peak(self, trace: Trace) -> tuple[Place | None, str]:
-        kind, number = self._peak_at
+        kind, number, backward = self._peak_at
         if kind == "node":
             return place_of(trace, trace.nodes[number]), trace.nodes[number].op
         if kind == "plan" and number < len(trace.plans):
             plan = trace.plans[number]
             return (trace.places[plan.place] if plan.place >= 0 else None), "the plan"
-        if kind.startswith("rule"):
-            steps = trace.backwards[int(kind.split()[1])].steps
+        if kind == "rule":
+            steps = trace.backwards[backward].steps
             # A leaf is told of before its gradient is added: what grew was of the rule before.
             rules = [step for step in steps[: number + 1] if step.name != "AccumulateGrad"]
             step = rules[-1] if rules else steps[0]
