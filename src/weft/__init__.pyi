@@ -494,6 +494,8 @@ __all__ = [
     "double",
     "dropout",
     "dropout_",
+    "dropout_by_counter",
+    "dropout_by_counter_",
     "dsplit",
     "dstack",
     "dtype",
@@ -752,6 +754,7 @@ __all__ = [
     "outer_sum_",
     "pad",
     "pairwise_distance",
+    "permutation",
     "permute",
     "poisson",
     "polygamma",
@@ -1342,6 +1345,22 @@ def dropout_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Write the result of dropout over input and return it."""
+def dropout_by_counter(
+    input: Tensor,
+    p: _float = 0.5,
+    training: _bool = True,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Drops like dropout, with numbers that the same stretch of a stream gives again."""
+def dropout_by_counter_(
+    input: Tensor,
+    p: _float = 0.5,
+    training: _bool = True,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Write the result of dropout_by_counter over input and return it."""
 def elu(
     input: Tensor,
     alpha: Tensor | _Number = 1.0,
@@ -1770,6 +1789,8 @@ def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """
 def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of outer_sum over input and return it."""
+def permutation(n: _int, *, generator: Generator | None = None) -> Tensor:
+    """Returns the integers from 0 to n - 1 in random order."""
 @overload
 def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Returns a view with its dimensions in another order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from weft._core import Generator, default_generator
+from weft._core import Generator, Tensor, default_generator
 
 if TYPE_CHECKING:
     import collections.abc
@@ -52,12 +52,12 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> tuple[int, int]:
-    """Return the state of the default generator."""
+def get_rng_state() -> Tensor:
+    """Return the state of the default generator, as a tensor of bytes."""
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: tuple[int, int]) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Bring the default generator back to a state.
 
     Args:

@@ -116,7 +116,7 @@ def test_random_numbers_of_all_examples_are_drawn_together() -> None:
         x.grad = None
     weft.manual_seed(3)
     found = weft.map(noisy, xs)
-    drawn = {"dropout", "randn", "rand", "uniform", "gaussian"}
+    drawn = {"dropout_by_counter", "randn", "rand", "uniform", "gaussian"}
     ran = [(b.op, b.rows) for b in weft.explain().plans[-1].batches if b.op in drawn]
     assert sorted(ran) == [(op, 12) for op in sorted(drawn)]
     weft.stack(found).sum().backward()

@@ -279,7 +279,7 @@ def test_training_through_a_module():
     net = Net()
     x, target = weft.randn(16, 4), weft.randn(16, 2)
     losses = []
-    for _ in range(30):
+    for _ in range(100):
         loss = ((net(x) - target) ** 2).mean()
         net.zero_grad()
         loss.backward()

@@ -55,7 +55,7 @@ void demand_values(std::span<const Value> values) {
     if (value && value->pending) demanded.push_back(value);
   }
   const graph::Modes kept = modes;
-  const graph::RandomKey stream = default_stream();
+  const Stream stream = default_stream();
   const Object done = Object(PyObject_CallNoArgs(static_cast<PyObject*>(modes.park)));
   modes = kept;
   set_default_stream(stream);

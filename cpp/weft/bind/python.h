@@ -7,6 +7,7 @@
 #include <structmember.h>
 
 #include <string>
+#include <tuple>
 
 #include "weft/base/errors.h"
 #include "weft/graph/pending.h"
@@ -134,8 +135,10 @@ void define_stacks(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
-graph::RandomKey default_stream();                  // where the default generator stands
-void set_default_stream(const graph::RandomKey& stream);
+// Whether ops draw from a stream of an example, which, and how far it is used.
+using Stream = std::tuple<bool, uint64_t, uint64_t>;
+Stream default_stream();
+void set_default_stream(const Stream& stream);
 PyObject* grad_function(const Value& value);  // new reference; None for leaves
 // For garbage collection: Python objects in the graph that only this tensor owns.
 int visit_graph(const TensorData* tensor, visitproc visit, void* arg);

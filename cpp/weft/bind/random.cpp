@@ -1,6 +1,8 @@
-// Generators: a seed and a counter. An op takes its stretch of the stream when it is recorded.
-#include <nanobind/stl/pair.h>
+// Generators: PyTorch's engine, and inside the examples of a map streams of their own, of which an
+// op takes a stretch when it is recorded.
+#include <nanobind/stl/tuple.h>
 
+#include <cstring>
 #include <random>
 
 #include "weft/bind/binding.h"
@@ -10,34 +12,75 @@ namespace {
 
 struct Generator {
   uint64_t seed = 67280421310721u;  // PyTorch's default
-  uint64_t counter = 0;
+  base::Ref<base::Mersenne> engine = base::make_ref<base::Mersenne>(seed);
+  // Inside an example of a map: its own stream, of which each op takes a stretch.
+  bool is_counted = false;
+  uint64_t stream = 0, counter = 0;
 
+  void start(uint64_t given) {
+    seed = given;
+    is_counted = false;
+    engine->start(seed);
+  }
   uint64_t take_fresh_seed() {
     std::random_device device;
-    *this = {uint64_t{device()} << 32 | device(), 0};
+    start(uint64_t{device()} << 32 | device());
     return seed;
   }
   // The stream of one example of a map, which follows from the map's.
-  static Generator of_example(uint64_t seed, uint64_t counter, uint64_t index) {
+  static uint64_t stream_of_example(uint64_t map, uint64_t index) {
     const auto mixed = [](uint64_t x) {
       x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
       x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
       return x ^ (x >> 31);
     };
     constexpr uint64_t golden = 0x9e3779b97f4a7c15u;
-    return {mixed(mixed(seed + golden * (counter + 1)) + golden * (index + 1)), 0};
+    return mixed(mixed(map + golden) + golden * (index + 1));
   }
+  // A number that a map's streams follow from.
+  uint64_t draw_map() {
+    return is_counted ? stream_of_example(stream, UINT64_MAX - counter++) : engine->long_bits();
+  }
+};
+// All of it, as bytes.
+struct GeneratorState {
+  uint64_t seed, stream, counter;
+  base::MersenneState engine;
+  bool is_counted;
 };
 Generator* default_generator = nullptr;  // lives as long as the module
 
 nb::object manual_seed(const nb::object& self, nb::handle seed) {
   const Object number = Object::check(PyNumber_Index(seed.ptr()));
-  nb::cast<Generator&>(self) = {PyLong_AsUnsignedLongLongMask(number.get()), 0};
+  nb::cast<Generator&>(self).start(PyLong_AsUnsignedLongLongMask(number.get()));
   return self;
 }
 
-nb::object set_state(const nb::object& self, std::pair<uint64_t, uint64_t> state) {
-  nb::cast<Generator&>(self) = {state.first, state.second};
+nb::object get_state(const Generator& self) {
+  const Array bytes = Array::allocate({sizeof(GeneratorState)}, DType::u8);
+  GeneratorState state{};
+  state.seed = self.seed;
+  state.stream = self.stream;
+  state.counter = self.counter;
+  state.engine = self.engine->state;
+  state.is_counted = self.is_counted;
+  std::memcpy(bytes.data(), &state, sizeof state);
+  return wrapped(Value(bytes));
+}
+
+nb::object set_state(const nb::object& self, const TensorObject& given) {
+  const Array& bytes = given.computed().array();
+  GeneratorState state;
+  if (bytes.dtype != DType::u8 || bytes.count() != sizeof state || !bytes.is_contiguous())
+    throw nb::value_error("set_state(): expects a state that get_state() returned");
+  std::memcpy(static_cast<void*>(&state), bytes.data(), sizeof state);
+  auto& generator = nb::cast<Generator&>(self);
+  generator.seed = state.seed;
+  generator.stream = state.stream;
+  generator.counter = state.counter;
+  generator.is_counted = state.is_counted;
+  generator.engine->state = state.engine;
+  generator.engine->state.next = std::min<uint32_t>(state.engine.next, base::MersenneState::size);
   return self;
 }
 
@@ -50,18 +93,21 @@ graph::RandomKey draw_random(PyObject* given) {
           base::text("generator must be a Generator, not ", Py_TYPE(given)->tp_name));
   }
   // Each counter is a stream of its own, indexed by element.
-  return {generator->seed, generator->counter++};
+  if (generator->is_counted) return {generator->stream, generator->counter++};
+  return {generator->seed, 0, generator->engine};
 }
 
-graph::RandomKey default_stream() { return {default_generator->seed, default_generator->counter}; }
-void set_default_stream(const graph::RandomKey& stream) {
-  *default_generator = {stream.seed, stream.counter};
+Stream default_stream() {
+  return {default_generator->is_counted, default_generator->stream, default_generator->counter};
+}
+void set_default_stream(const Stream& stream) {
+  std::tie(default_generator->is_counted, default_generator->stream, default_generator->counter) =
+      stream;
 }
 
 void define_random(nb::module_& module) {
   const nb::object type =
-      nb::class_<Generator>(module, "Generator",
-                            "A stream of random numbers: a seed and how far it has been used.")
+      nb::class_<Generator>(module, "Generator", "A stream of random numbers.")
           .def("__init__",
                [](Generator* self, const nb::args&, const nb::kwargs&) { new (self) Generator; })
           .def("manual_seed", manual_seed,
@@ -70,9 +116,7 @@ void define_random(nb::module_& module) {
               "initial_seed", [](const Generator& self) { return self.seed; }, "Return the seed.")
           .def("seed", &Generator::take_fresh_seed,
                "Take a seed from the operating system; return it.")
-          .def(
-              "get_state", [](const Generator& self) { return std::pair(self.seed, self.counter); },
-              "Return the state.")
+          .def("get_state", get_state, "Return the state as a tensor of bytes.")
           .def("set_state", set_state, "Go back to a state from get_state().");
   nb::object made = type();
   default_generator = nb::cast<Generator*>(made);
@@ -80,11 +124,16 @@ void define_random(nb::module_& module) {
   module.attr("default_generator") = made;
   made.release();
   module.def(
+      "draw_map", [] { return default_generator->draw_map(); },
+      "Draw the number that the streams of a map's examples follow from.");
+  module.def(
       "start_stream",
-      [](uint64_t seed, uint64_t counter, uint64_t index) {
-        *default_generator = Generator::of_example(seed, counter, index);
+      [](uint64_t map, uint64_t index) {
+        set_default_stream({true, Generator::stream_of_example(map, index), 0});
       },
       "Give one example of a map its own stream.");
+  module.def("get_stream", default_stream, "Return the stream that ops draw from now.");
+  module.def("set_stream", set_default_stream, "Go on with a stream.");
 }
 
 }  // namespace weft::bind

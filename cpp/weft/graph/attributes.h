@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "weft/base/mersenne.h"
 #include "weft/base/ref.h"
 #include "weft/tensor/dtype.h"
 #include "weft/tensor/shape.h"
@@ -16,10 +17,13 @@ namespace weft::graph {
 using tensor::Dims;
 using tensor::DType;
 
-// A stretch of a random stream: drawn when an op is recorded, so that when it runs does not matter.
+// Where an op's random numbers come from. From an engine they are drawn when the op is recorded,
+// which then runs at once. Otherwise this names a stretch of a stream, and when the op runs does
+// not matter.
 struct RandomKey {
   uint64_t seed = 0;
   uint64_t counter = 0;
+  base::Ref<base::Mersenne> engine{};
   bool operator==(const RandomKey&) const = default;
 };
 

@@ -294,12 +294,21 @@ void finish(const Call& call, std::span<Value> outputs, bool in_place) {
   mark_outputs(call, outputs, need);
 }
 
+// Whether its numbers come from an engine: the next op's come after them.
+bool draws_now(const Op& op, const Attributes& attributes) {
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const auto* key = std::get_if<RandomKey>(&attributes[i]);
+    if (key && key->engine) return true;
+  }
+  return op.random && attributes.size() == 0;
+}
+
 // Whether this call can be left for later: its shape does not depend on values, and nobody watches
 // what it saves.
-bool can_wait(const Op& op) {
+bool can_wait(const Op& op, const Attributes& attributes) {
   return modes.lazy && !modes.executor && !modes.tracer && !modes.save_hooks &&
          !modes.keep_values && op.run.kind != Run::Kind::by_value &&
-         !(modes.observer && modes.observer->at_once);
+         !(modes.observer && modes.observer->at_once) && !(op.random && draws_now(op, attributes));
 }
 
 // Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
@@ -407,7 +416,7 @@ Value record_small(const Op& op, std::span<const Value> inputs) {
 // The same for later: element-wise ops over float tensors of one shape, and numbers. Empty: not
 // such a case.
 Value record_small_pending(const Op& op, std::span<const Value> inputs) {
-  if (!can_wait(op) || modes.inference || op.shape.masks != 0 || op.shape.function ||
+  if (!can_wait(op, {}) || modes.inference || op.shape.masks != 0 || op.shape.function ||
       op.shape.result >= Result::boolean || inputs.size() > 3) {
     return {};
   }
@@ -447,7 +456,7 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
 
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
   if (modes.lazy && !modes.observer) [[unlikely]] {
-    if (can_wait(op)) {
+    if (can_wait(op, {})) {
       if (Value next = record_in_strand(op, inputs)) return next;
     }
     if (Value small = record_small_pending(op, inputs)) return small;
@@ -462,7 +471,7 @@ namespace {
 Values record_unseen(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
-  const bool waits = can_wait(op);
+  const bool waits = can_wait(op, attributes);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
   if (waits && !modes.observer) {
@@ -487,7 +496,7 @@ Values record_watched(const Op& op, std::span<const Value> inputs, const Attribu
     return record_unseen(op, inputs, attributes);
   const double begin = seconds_now();
   const uint64_t first_node = Node::next_sequence();
-  const bool hides = op.is_program() && !can_wait(op);
+  const bool hides = op.is_program() && !can_wait(op, attributes);
   if (hides) modes.observer = nullptr;
   Values outputs;
   try {

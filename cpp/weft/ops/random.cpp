@@ -16,7 +16,7 @@ namespace {
 
 RandomStream stream_of(const Call& call) {
   const RandomKey key = call.random("generator");
-  return {key.seed, key.counter};
+  return {key.seed, key.counter, key.engine.get()};
 }
 
 void require_floating(const Call& call, DType dtype) {
@@ -115,6 +115,18 @@ OP(randint,
   .batch = differing_in("generator", no_batch(draws_alone)),
 };
 
+OP(permutation, "(n: int, *, generator: Generator? = None) -> Tensor") {
+  .doc = "Returns the integers from 0 to n - 1 in random order.",
+  .shape = [](Call& call) {
+    const Dims sizes{call.integer("n")};
+    tensor::checked_count(call.heading(), sizes);
+    call.add_output(sizes, DType::i64);
+  },
+  .run = kernel([](Call& call) { kernels::random_permutation(stream_of(call), call.out()); }),
+  .gradient = no_gradient(is_random),
+  .batch = differing_in("generator", no_batch(draws_alone)),
+};
+
 OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None) -> Tensor") {
   .doc =
       "Draws 1 with the probability that each element of input says, otherwise 0. With p, input "
@@ -131,7 +143,11 @@ OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None
     const Array& out = call.out();
     const Array drawn = Array::allocate(out.sizes, DType::f64);
     const Array result = Array::allocate(out.sizes, DType::boolean);
-    kernels::random_uniform(stream_of(call), drawn, 0, 1);
+    // PyTorch draws as many digits as the probabilities have.
+    const bool is_short = !call.has("p") && call.in(0).dtype != DType::f64;
+    const Array units = is_short ? Array::allocate(out.sizes, DType::f32) : drawn;
+    kernels::random_uniform(stream_of(call), units, 0, 1);
+    if (is_short) kernels::copy(units, drawn);
     const Array given = call.has("p") ? Array() : call.contiguous(0, DType::f64);
     const double same = call.has("p") ? call.real("p") : 0;
     const double *each = call.has("p") ? nullptr : given.as<double>(), *unit = drawn.as<double>();
@@ -228,6 +244,22 @@ OP(dropout,
   .doc =
       "Zeroes elements with probability p and divides the others by 1 - p, so that the expected "
       "value stays. Outside of training it only copies.",
+  .run = composite([](const Call& call) -> Values {
+    const double p = call.real("p");
+    require_probability(call, p, "p");
+    const RandomKey key = call.random("generator");
+    const bool training = call.flag("training");
+    if (!key.engine || !training || p == 0 || p == 1)
+      return {dropout_by_counter(call[0], p, training, {key.seed, key.counter})};
+    const Value kept = detach(bernoulli(call[0], 1 - p, key));
+    return {call[0] * (kept / (1 - p))};
+  }),
+};
+
+OP(dropout_by_counter,
+   "(input: Tensor, p: float = 0.5, training: bool = True, *, generator: Generator? = None) -> "
+   "Tensor") {
+  .doc = "Drops like dropout, with numbers that the same stretch of a stream gives again.",
   .shape = [](Call& call) {
     require_probability(call, call.real("p"), "p");
     floating_like(call);
@@ -243,7 +275,7 @@ OP(dropout,
   }),
   // The same key gives the same mask: nothing has to be saved.
   .gradient = [](Gradient& g) -> Values {
-    return {dropout(g.grad(), g.real("p"), g.flag("training"), g.random("generator"))};
+    return {dropout_by_counter(g.grad(), g.real("p"), g.flag("training"), g.random("generator"))};
   },
   .batch = differing_in("generator", [](const Batched& b) -> Values {
     const double p = b.real("p");

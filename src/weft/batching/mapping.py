@@ -87,8 +87,8 @@ _running = Running()
 _NO_MORE = object()
 # Iterators that run nobody's code: nothing parks in them or draws random numbers.
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
-_get_state = _core.default_generator.get_state
-_set_state = _core.default_generator.set_state
+_get_stream = _core.get_stream
+_set_stream = _core.set_stream
 
 
 class Streams:
@@ -98,25 +98,24 @@ class Streams:
     """
 
     def __init__(self) -> None:
-        seed, counter = _get_state()
-        self.key = (seed, counter)
-        self.outside = (seed, counter + 1)
+        self.key = _core.draw_map()
+        self.outside = _get_stream()
 
     def start(self, index: int) -> None:
         """Go on with an example's stream."""
-        _core.start_stream(*self.key, index)
+        _core.start_stream(self.key, index)
 
     def take(self, examples: Iterator[Any]) -> Any:
         """Return the next example, or `_NO_MORE`."""
-        _set_state(self.outside)
+        _set_stream(self.outside)
         try:
             return next(examples, _NO_MORE)
         finally:
-            self.outside = _get_state()
+            self.outside = _get_stream()
 
     def restore(self) -> None:
         """Go on with the stream from outside."""
-        _set_state(self.outside)
+        _set_stream(self.outside)
 
 
 class Fibers:

@@ -447,7 +447,8 @@ def _line_in_class(one: Any, way: str, *, is_container: bool) -> Place | None:
     match = _ATTRIBUTE.match(way)
     if match is None or type(one).__name__ == "generator":
         return None
-    for function in vars(one.__class__).values():
+    methods: dict[str, Any] = dict(inspect.getmembers_static(one.__class__))
+    for function in methods.values():
         if isinstance(function, FunctionType):
             code = function.__code__
             stores, adds = _writes(code, match[1])

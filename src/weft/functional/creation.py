@@ -398,8 +398,7 @@ def randperm(
     """Return the integers from 0 to before `n` in random order."""
     _check("randperm", ignored)
     _check_limits("randperm", 0, n - 1, dtype)
-    keys = ops.randint(-(2**63), 2**63 - 1, (n,), generator=generator)
-    made = ops.sort(keys)[1]
+    made = ops.permutation(n, generator=generator)
     made = made if dtype is None else made.to(dtype)
     return _finished(made, device, requires_grad)
 

@@ -577,7 +577,7 @@ def random_(
 ) -> Tensor:
     """Fill with random integers: from `start` to before `to`, or from 0 to before one argument."""
     if to is None:
-        low, high = (0, start) if start else (0, _largest(self.dtype))
+        low, high = (0, start) if start else (0, _beyond_largest(self.dtype))
     else:
         low, high = start, to
     drawn = ops.randint(low, high, self.shape, generator=generator)
@@ -596,11 +596,13 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     return self.copy_(ops.log1p(-drawn) / -lambd)
 
 
-def _largest(dtype: Any) -> int:
-    """Return where integers stop that a dtype holds exactly."""
-    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1, "uint8": 8}
-    digits |= {"int8": 7, "int16": 15, "int32": 31, "int64": 62}
-    return 2 ** digits[dtype.name]
+def _beyond_largest(dtype: Any) -> int:
+    """Return where the integers end that `random_` draws for a dtype."""
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+    if dtype.name in digits:
+        return 2 ** digits[dtype.name] + 1
+    digits = {"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
+    return min(2 ** digits[dtype.name], 2**63 - 1)
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

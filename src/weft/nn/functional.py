@@ -235,8 +235,12 @@ def rrelu(
 ) -> Tensor:
     """Scale negative elements by a random factor while training, by the middle one otherwise."""
     if training:
-        slope = ops.uniform(input.detach(), lower, upper)
-        result = ops.where(ops.lt(input, 0), input * slope, input)
+        # As PyTorch does, numbers are drawn only for those that need one.
+        negative = input.detach() <= 0
+        drawn = ops.rand(int(negative.sum()), dtype=_core.float64) * (upper - lower) + lower
+        slope = ops.zeros_like(input.detach()) + 1
+        slope = slope.masked_scatter(negative, drawn.to(input.dtype))
+        result = input * slope
     else:
         result = ops.leaky_relu(input, (lower + upper) / 2)
     return input.copy_(result) if inplace else result

@@ -64,16 +64,14 @@ def trunc_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Draw from a normal distribution and redraw what falls outside [a, b]."""
-
-    def share_below(x: float) -> float:
-        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
-
-    # A uniform draw between the shares of the two ends, sent through the inverse distribution.
-    low, high = share_below((a - mean) / std), share_below((b - mean) / std)
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(a, b)
+        tensor.normal_(mean, std, generator=generator)
+        while True:
+            outside = (tensor < a) | (tensor > b)
+            if not outside.any():
+                return tensor
+            again = tensor.clone().normal_(mean, std, generator=generator)
+            tensor.copy_(again.where(outside, tensor))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

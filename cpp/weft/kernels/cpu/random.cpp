@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include "weft/base/blocking.h"
 #include "weft/base/thread_pool.h"
+#include "weft/kernels/cpu/drawn.h"
 #include "weft/kernels/cpu/isa.h"
 #include "weft/kernels/cpu/random_table.h"
 #include "weft/kernels/map.h"
@@ -48,6 +50,15 @@ void on_lane(const Array& array, Body body) {
                         [&]<class T>(T) { body(part<T>(random_table()), array.as<T>()); });
 }
 
+// PyTorch's way with short floats that round up to `high`.
+void put_back(const Array& out, double low, double high) {
+  const Array numbers = Array::allocate(out.sizes, DType::f32);
+  copy(out, numbers);
+  std::replace(numbers.as<float>(), numbers.as<float>() + numbers.count(), static_cast<float>(high),
+               static_cast<float>(low));
+  copy(numbers, out);
+}
+
 }  // namespace
 
 void random_uniform(RandomStream stream, const Array& out, double low, double high) {
@@ -55,17 +66,22 @@ void random_uniform(RandomStream stream, const Array& out, double low, double hi
   const int bits = out.dtype == DType::bf16 ? 8 : out.dtype == DType::f16 ? 11 : 24;
   made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& array) {
     on_lane(array, [&]<class T>(const RandomLoops<T>& loop, T* data) {
+      if (stream.engine) return drawn::uniform(*stream.engine, data, array.count(), low, high);
       stretches(stream, array.count(), [&](const Draw& draw) {
         loop.uniform(draw, data + draw.first, bits, static_cast<T>(low),
                      static_cast<T>(high - low));
       });
     });
   });
+  if (stream.engine && tensor::lane_dtype(out.dtype) != out.dtype) put_back(out, low, high);
 }
 
 void random_normal(RandomStream stream, const Array& out, double mean, double deviation) {
   made_as(tensor::lane_dtype(out.dtype), out, [&](const Array& array) {
     on_lane(array, [&]<class T>(const RandomLoops<T>& loop, T* data) {
+      if (stream.engine)
+        return drawn::normal(*stream.engine, data, array.count(), mean, deviation,
+                             array.dtype != out.dtype);
       stretches(stream, array.count(), [&](const Draw& draw) {
         loop.normal(draw, data + draw.first, static_cast<T>(mean), static_cast<T>(deviation));
       });
@@ -76,6 +92,7 @@ void random_normal(RandomStream stream, const Array& out, double mean, double de
 void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_t range) {
   made_as(DType::i64, out, [&](const Array& array) {
     auto* values = array.as<uint64_t>();
+    if (stream.engine) return drawn::integers(*stream.engine, values, array.count(), low, range);
     stretches(stream, array.count(), [&](const Draw& draw) {
       random_table().bits(draw, values + draw.first);
       for (int64_t i = draw.first; i < draw.first + draw.count; ++i) {
@@ -83,6 +100,18 @@ void random_integers(RandomStream stream, const Array& out, int64_t low, uint64_
       }
     });
   });
+}
+
+void random_permutation(RandomStream stream, const Array& out) {
+  auto* order = out.as<int64_t>();
+  const int64_t count = out.count();
+  if (stream.engine) return drawn::permutation(*stream.engine, order, count);
+  const Array scratch = Array::allocate(out.sizes, DType::i64);
+  auto* bits = scratch.as<uint64_t>();
+  random_table().bits({stream.seed, stream.counter, 0, count}, bits);
+  std::iota(order, order + count, 0);
+  for (int64_t i = 0; i + 1 < count; ++i)
+    std::swap(order[i], order[i + bounded(bits[i], static_cast<uint64_t>(count - i))]);
 }
 
 void dropout(RandomStream stream, const Array& in, double p, const Array& out) {
@@ -95,6 +124,38 @@ void dropout(RandomStream stream, const Array& in, double p, const Array& out) {
     });
   });
 }
+
+namespace {
+
+// One position, or several different ones: those whose weight divided by an exponential number is
+// largest. Several that may be equal: by partial sums.
+void draw_like_pytorch(base::Mersenne& engine, const double* weight, int64_t rows, int64_t length,
+                       int64_t samples, bool replacement, int64_t* chosen) {
+  std::vector<double> keys(rows * length);
+  std::vector<int64_t> order(length);
+  const bool by_sums = replacement && samples > 1;
+  if (!by_sums) {
+    for (double& key : keys) key = -std::log1p(-engine.unit());
+  }
+  for (int64_t row = 0; row < rows; ++row, weight += length, chosen += samples) {
+    double* key = keys.data() + row * length;
+    if (by_sums) {
+      std::partial_sum(weight, weight + length, key);
+      for (int64_t i = 0; i < samples; ++i) {
+        const double target = engine.unit() * key[length - 1];
+        chosen[i] = std::lower_bound(key, key + length - 1, target) - key;
+      }
+      continue;
+    }
+    for (int64_t i = 0; i < length; ++i) key[i] = weight[i] / key[i];
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + samples, order.end(),
+                      [&](int64_t a, int64_t b) { return key[a] > key[b]; });
+    std::copy_n(order.begin(), samples, chosen);
+  }
+}
+
+}  // namespace
 
 std::optional<std::string_view> multinomial(RandomStream stream, const Array& weights, int64_t rows,
                                             int64_t length, int64_t samples, bool replacement,
@@ -120,6 +181,10 @@ std::optional<std::string_view> multinomial(RandomStream stream, const Array& we
     }
   }
   // Random numbers; then partial sums, or arrival times and positions without replacement.
+  if (stream.engine) {
+    draw_like_pytorch(*stream.engine, weight, rows, length, samples, replacement, chosen);
+    return std::nullopt;
+  }
   const int64_t numbers = rows * (distinct ? length : samples);
   const Array scratch = Array::allocate({numbers + 2 * length}, DType::f64);
   auto* bits = scratch.as<uint64_t>();
