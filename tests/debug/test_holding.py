@@ -67,6 +67,7 @@ def test_attributes_of_objects() -> None:
         "trainer.history[0] in test_attributes_of_objects()",
     ]
     assert "self.history.append(loss)  # in a method" in str(answer)
+    assert "self.last = loss" in str(answer)
 
 
 def test_a_closure() -> None:

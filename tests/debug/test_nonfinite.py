@@ -81,8 +81,18 @@ def test_an_exception_is_part_of_the_report() -> None:
 def test_ranges_of_inputs_are_told() -> None:
     report = find_nan(lambda x: x.log(), weft.tensor([[3.0, 0.0], [1.0, -2.0]]))
     (read,) = report.inputs
-    assert str(read) == "argument 0 (2, 2) float32, from -2 to 3"
+    assert str(read) == "x (2, 2) float32, from -2 to 3"
     assert "1 of 4 NaN, 1 of 4 infinite" in str(report)
+
+
+def test_what_was_read_is_as_it_was_then() -> None:
+    def run() -> weft.Tensor:
+        x = weft.ones(3)
+        x[1] = 0.0
+        return x.log()
+
+    (read,) = find_nan(run).inputs
+    assert str(read) == "(3,) float32, from 0 to 1"
 
 
 def test_an_input_is_named() -> None:

@@ -447,15 +447,15 @@ def _line_in_class(one: Any, way: str, *, is_container: bool) -> Place | None:
     match = _ATTRIBUTE.match(way)
     if match is None or type(one).__name__ == "generator":
         return None
-    methods: dict[str, Any] = dict(inspect.getmembers_static(one.__class__))
-    for function in methods.values():
+    found: list[Place] = []
+    for _, function in inspect.getmembers_static(one.__class__):
         if isinstance(function, FunctionType):
             code = function.__code__
             stores, adds = _writes(code, match[1])
             lines = adds if is_container else stores
-            if lines:
-                return Place(code.co_filename, lines[-1], code.co_name)
-    return None
+            found += [Place(code.co_filename, line, code.co_name) for line in lines[-1:]]
+    # What __init__ puts there is what it was at first.
+    return min(found, key=lambda place: place.function == "__init__", default=None)
 
 
 def _writes(code: CodeType, name: str) -> tuple[list[int], list[int]]:

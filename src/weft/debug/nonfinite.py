@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from weft import _core, pytree
 from weft._core import Tensor
 from weft.debug.wording import Range, module_of, place_of, place_text, range_of
 from weft.tracing import Recording, Statistics
-from weft.tracing.recording import statistics_of
+from weft.tracing.recording import argument_names, statistics_of
 
 if TYPE_CHECKING:
     from weft.tracing import BackwardStep, Node, Place, Trace
@@ -134,7 +134,7 @@ class _Hunt:
     """Runs the function, and notes what ops with results that are not finite read."""
 
     def __init__(self) -> None:
-        self.inputs: dict[int, tuple[Statistics, ...]] = {}
+        self.inputs: dict[int, tuple[Range, ...]] = {}
         self.error: Exception | None = None
         self.run = Recording(
             parts=True, at_once=True, title="find_nan", on_node=self._look, on_event=self._happened
@@ -147,7 +147,7 @@ class _Hunt:
         kwargs: dict[str, Any],
         backward: bool,
     ) -> None:
-        self.run.name({f"argument {i}": arg for i, arg in enumerate(args)} | kwargs)
+        self.run.name(argument_names(function, args, kwargs))
         self._differentiated = False
         try:
             with self.run:
@@ -185,9 +185,12 @@ class _Hunt:
         if all(map(_is_finite, run.outputs)):
             return
         # What it read, as it is now: memory may have been written behind our back.
-        self.inputs[len(run) - 1] = tuple(
-            statistics_of(_core.statistics(read)) for read in run.inputs if read is not None
-        )
+        self.inputs[len(run) - 1] = tuple(_range(read) for read in run.inputs if read is not None)
+
+
+def _range(tensor: Tensor) -> Range:
+    value = statistics_of(_core.statistics(tensor))
+    return Range("", tuple(tensor.shape), tensor.dtype.name, value)
 
 
 def _is_finite(tensor: Tensor | None) -> bool:
@@ -214,7 +217,7 @@ class _Verdict:
     def __init__(
         self,
         trace: Trace,
-        inputs: dict[int, tuple[Statistics, ...]],
+        inputs: dict[int, tuple[Range, ...]],
         error: Exception | None,
     ) -> None:
         self._trace = trace
@@ -257,8 +260,9 @@ class _Verdict:
         reads = [range_of(self._trace, read) for read in node.inputs]
         # An in-place op has written over what it read.
         if number in self._inputs and not node.op.endswith("_"):
-            for i, value in enumerate(self._inputs[number][: len(reads)]):
-                reads[i] = Range(reads[i].name, reads[i].shape, reads[i].dtype, value)
+            for i, now in enumerate(self._inputs[number][: len(reads)]):
+                if node.inputs[i].node >= 0:
+                    reads[i] = replace(now, name=reads[i].name)
         return reads
 
     def _judge_nan(self, number: int) -> NanReport | None:
@@ -406,11 +410,9 @@ class _Verdict:
             )
         number = step.nodes[0]
         report = self._report(number, "gradient", note=note)
-        changed: dict[str, Any] = {"phase": "backward", "gradients": gradients}
         node = self._trace.nodes[number]
-        if node.kind == "parameter":
-            changed["op"] = node.name or "a parameter"
-        return NanReport(**{**vars(report), **changed})
+        op = (node.name or "a parameter") if node.kind == "parameter" else report.op
+        return replace(report, op=op, phase="backward", gradients=gradients)
 
 
 def _is_given_on_purpose(node: Node, what: str = "inf") -> bool:

@@ -133,11 +133,15 @@ class Profile:
     def to_chrome(self) -> dict[str, Any]:
         """Return the contents of a Chrome trace: complete events, in microseconds."""
         process, thread = os.getpid(), threading.get_native_id()
+        spans = _lanes(_spans(self.trace), _module_spans(self.trace))
+        names = [("process_name", "weft", 0), ("thread_name", "ops", 0)]
+        lanes = range(1, max((lane for _, lane in spans), default=0) + 1)
+        names += [("thread_name", "modules of other examples", lane) for lane in lanes]
         events: list[dict[str, Any]] = [
-            {"name": name, "ph": "M", "pid": process, "tid": thread, "args": {"name": value}}
-            for name, value in (("process_name", "weft"), ("thread_name", "forward and backward"))
+            {"name": name, "ph": "M", "pid": process, "tid": thread + lane, "args": {"name": value}}
+            for name, value, lane in names
         ]
-        for span, lane in _lanes(_spans(self.trace), _module_spans(self.trace)):
+        for span, lane in spans:
             arguments: dict[str, Any] = {"line": span.place} if span.place else {}
             if span.kind == "op" and span.nodes:
                 results = self.trace.nodes[span.nodes[0]].results

@@ -38,9 +38,16 @@ class Match:
         outputs: The tensors that it gave.
     """
 
-    def __init__(self, run: Recording, frame: FrameType | None, phase: str = "forward") -> None:
+    def __init__(
+        self,
+        run: Recording,
+        frame: FrameType | None,
+        phase: str = "forward",
+        paths: dict[int, str] | None = None,
+    ) -> None:
         self._run = run
         self._frame = frame
+        self._paths = {} if paths is None else paths  # of modules, as far as anybody asked
         self._node: Node = run.last()
         self.phase = phase
         self.inputs: tuple[Tensor | None, ...] = run.inputs
@@ -83,8 +90,11 @@ class Match:
     @property
     def module(self) -> str:
         """The path of the module that it belongs to: "encoder.0"; "" outside of modules."""
-        paths = self._run.module_paths()
-        return paths[self._node.module] if 0 <= self._node.module < len(paths) else ""
+        if self._node.module < 0:
+            return ""
+        if self._node.module not in self._paths:
+            self._paths.update(enumerate(self._run.module_paths()))
+        return self._paths.get(self._node.module, "")
 
     @property
     def place(self) -> Place | None:
@@ -245,6 +255,7 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
         self._debugger = debugger or _make_debugger
         self._is_on = os.environ.get("PYTHONBREAKPOINT") != "0"
         self._is_looking = False
+        self._paths: dict[int, str] = {}
         self._run = Recording(
             values=False,
             parts=True,
@@ -282,7 +293,7 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
         self._is_looking = True
         try:
             frame = _user_frame()
-            node = Match(run, frame, phase)
+            node = Match(run, frame, phase, self._paths)
             if self._condition(node):
                 self._stop(node, frame)
             elif len(run) > _MOST_NODES and phase == "forward":
@@ -294,6 +305,7 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
         last = run.last()
         if last.module < 0 and last.phase == "forward":
             run.clear()
+            self._paths = {}
 
     def _stop(self, node: Match, frame: FrameType | None) -> None:
         if self._left is not None:

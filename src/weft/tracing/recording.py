@@ -176,7 +176,7 @@ def record(
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
-    run.name(_argument_names(function, args, kwargs))
+    run.name(argument_names(function, args, kwargs))
     result = None
     try:
         with run:
@@ -192,9 +192,10 @@ def _name_of(function: Any) -> str:
     return str(name) if name else type(function).__name__
 
 
-def _argument_names(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return what a function is called with by the names of its parameters."""
     try:
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
