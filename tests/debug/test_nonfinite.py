@@ -85,6 +85,22 @@ def test_ranges_of_inputs_are_told() -> None:
     assert "1 of 4 NaN, 1 of 4 infinite" in str(report)
 
 
+def test_a_parameter_that_an_optimizer_broke() -> None:
+    layer = weft.nn.Linear(2, 1)
+    optimizer = weft.optim.Adam(layer.parameters(), lr=1e39)
+
+    def run() -> None:
+        for _ in range(3):
+            loss = layer(weft.ones(4, 2)).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    report = find_nan(run)
+    assert (report.op, report.origin, report.name) == ("linear", "input", "weight")
+    assert "an optimizer's step" in str(report)
+
+
 def test_what_was_read_is_as_it_was_then() -> None:
     def run() -> weft.Tensor:
         x = weft.ones(3)

@@ -14,7 +14,7 @@ from weft.tracing import Recording, Statistics
 from weft.tracing.recording import argument_names, statistics_of
 
 if TYPE_CHECKING:
-    from weft.tracing import BackwardStep, Node, Place, Trace
+    from weft.tracing import BackwardStep, Input, Node, Place, Trace
 
 # What they give is whatever lay in memory; who reads it before writing is at fault.
 _UNINITIALISED = ("empty", "empty_like", "new_empty", "empty_strided")
@@ -272,13 +272,15 @@ class _Verdict:
         reads = self._reads(number)
         for read, one in zip(node.inputs, reads, strict=True):
             if _has_nan(one.value):
-                return self._given(number, read.node, one)
+                return self._given(number, read, one)
         if _is_given_on_purpose(node, "nan"):
             return self._report(number, "number")
         became = f"That became NaN in {node.op} at {place_text(place_of(self._trace, node))}"
         origin = self._origin_of_infinity(number)
         if origin is not None:
             return self._blame(origin, became)
+        if given := self._given_infinity(number):
+            return given
         is_finite = all(one.is_finite for one in reads)
         return self._blame(number, "" if is_finite else "Infinities that it was given became NaN.")
 
@@ -290,29 +292,44 @@ class _Verdict:
             return None
         if all(one.is_finite for one in self._reads(number)):
             return self._blame(number)
+        if given := self._given_infinity(number):
+            return given
         leaf = self._infinite_leaf(number)
         is_result = any(output.node == number for output in self._trace.outputs)
         return self._given(number, *leaf) if leaf and is_result else None
 
-    def _given(self, number: int, leaf: int, one: Range) -> NanReport:
-        """Report a value that came from outside."""
-        if leaf < 0:
+    def _given(self, number: int, read: Input, one: Range) -> NanReport:
+        """Report a value that came from outside, or was written unseen."""
+        if read.node < 0:
             return self._report(number, "number")
-        name = one.name or ("A parameter" if self._trace.nodes[leaf].kind == "parameter" else "")
-        if self._trace.nodes[leaf].kind in {"op", "cell"}:
-            # It was finite when it was made, and written since.
-            note = "It was finite when it was made, and has been written since."
-            return self._report(number, "input", name=f"A result of {self._trace.nodes[leaf].op}",
-                                note=note)  # fmt: skip
-        return self._report(number, "input", name=name)
+        source = self._trace.nodes[read.node]
+        note = ""
+        if not _is_bad(source.results[read.output].value):
+            note = (
+                "It was finite at first, and has been written since, as an optimizer's step does."
+            )
+        names = {"parameter": "A parameter", "input": "", "constant": ""}
+        name = one.name or names.get(source.kind, f"A result of {source.op}")
+        return self._report(number, "input", name=name, note=note)
 
-    def _infinite_leaf(self, number: int) -> tuple[int, Range] | None:
+    def _given_infinity(self, number: int) -> NanReport | None:
+        """Report an infinity that nobody can have meant: of a parameter, or written unseen."""
+        reads = self._trace.nodes[number].inputs
+        for read, one in zip(reads, self._reads(number), strict=True):
+            if read.node < 0 or one.is_finite:
+                continue
+            source = self._trace.nodes[read.node]
+            if source.kind == "parameter" or not _is_bad(source.results[read.output].value):
+                return self._given(number, read, one)
+        return None
+
+    def _infinite_leaf(self, number: int) -> tuple[Input, Range] | None:
         for i in self._ancestors_with_infinity(number):
             for read in self._trace.nodes[i].inputs:
                 one = range_of(self._trace, read)
                 is_leaf = read.node >= 0 and self._trace.nodes[read.node].kind not in {"op", "cell"}
                 if is_leaf and _has_infinity(one.value):
-                    return read.node, one
+                    return read, one
         return None
 
     def _ancestors_with_infinity(self, number: int) -> Iterator[int]:

@@ -27,7 +27,7 @@ from weft.tracing import Recording
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from weft.tracing import Node, Trace
+    from weft.tracing import Node, Place, Trace
 
 _PYTHON = "Python between ops"
 _MOST_ROWS = 15
@@ -42,7 +42,7 @@ class _Span:
     start: float
     seconds: float
     nodes: tuple[int, ...] = ()  # that the time is shared by
-    place: str = ""
+    place: Place | None = None
     inside: float = 0.0  # seconds of spans that lie in it
 
     @property
@@ -142,7 +142,7 @@ class Profile:
             for name, value, lane in names
         ]
         for span, lane in spans:
-            arguments: dict[str, Any] = {"line": span.place} if span.place else {}
+            arguments: dict[str, Any] = {"line": line_text(span.place)} if span.place else {}
             if span.kind == "op" and span.nodes:
                 results = self.trace.nodes[span.nodes[0]].results
                 arguments["results"] = [f"{one.dtype}{list(one.shape)}" for one in results]
@@ -249,23 +249,23 @@ def _spans(trace: Trace) -> list[_Span]:
     # What waited ran in a plan; its share of that is no time of its own.
     waited = {i for plan in trace.plans for batch in plan.batches for i in batch.nodes}
     spans = [
-        _Span(node.op, node.kind, node.start, node.seconds, (i,), line_text(place_of(trace, node)))
+        _Span(node.op, node.kind, node.start, node.seconds, (i,), place_of(trace, node))
         for i, node in enumerate(trace.nodes)
         if i not in waited and node.kind in {"op", "cell"}
     ]
     for plan in trace.plans:
-        where = line_text(trace.places[plan.place]) if plan.place >= 0 else ""
+        where = trace.places[plan.place] if plan.place >= 0 else None
         spans.append(_Span("plan", "plan", plan.start, plan.seconds, (), where))
         for batch in plan.batches:
-            where = line_text(trace.places[batch.place]) if batch.place >= 0 else ""
+            where = trace.places[batch.place] if batch.place >= 0 else None
             spans.append(_Span(batch.op, "batch", batch.start, batch.seconds, batch.nodes, where))
     for backward in trace.backwards:
-        where = line_text(trace.places[backward.place]) if backward.place >= 0 else ""
+        where = trace.places[backward.place] if backward.place >= 0 else None
         spans.append(_Span("backward", "backward", backward.start, backward.seconds, (), where))
         for step in backward.steps:
             name = trace.nodes[step.nodes[0]].op if step.nodes else step.name
             place = place_of(trace, trace.nodes[step.nodes[0]]) if step.nodes else None
-            line = line_text(place) if place else where  # a leaf was made at no line of the run
+            line = place or where  # a leaf was made at no line of the run
             spans.append(
                 _Span(f"gradient of {name}", "gradient", step.start, step.seconds, step.nodes, line)
             )
@@ -386,8 +386,7 @@ def _op_name(_: Trace, span: _Span, __: Node | None) -> tuple[str, str]:
 
 def _line_name(trace: Trace, span: _Span, node: Node | None) -> tuple[str, str]:
     place = place_of(trace, node) if node is not None else None
-    if place is None:
-        return span.place or "unknown line", ""
+    place = place or span.place
     return line_text(place), source_of(place)
 
 
