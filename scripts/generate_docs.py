@@ -48,6 +48,8 @@ MODULE_PAGES = {
         ("weft.debug",),
         "Looking at graphs, and asking why; docs/debugging.md goes by symptoms.",
     ),
+    "viewer": ("weft.viewer", ("weft.viewer",), "Graphs as trees, pictures and pages."),
+    "tracing": ("weft.tracing", ("weft.tracing",), "Runs as plain data."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),

@@ -87,6 +87,10 @@ int64_t saved_bytes(const NodeView& self) {
   return bytes;
 }
 
+nb::dict attributes_of(const NodeView& self) {
+  return attribute_texts(self.node->op, self.node->attributes);
+}
+
 nb::list outputs_of(const NodeView& self) {
   nb::list result;
   for (const graph::Meta& meta : self.node->outputs) {
@@ -112,13 +116,16 @@ bool is_same(const NodeView& self, nb::handle other) {
 
 }  // namespace
 
-nb::dict attributes_of(const graph::Op* op, const graph::Attributes& attributes) {
+nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes) {
   nb::dict result;
   if (!op) return result;
   for (const graph::Parameter& parameter : op->sig.parameters) {
     const auto index = static_cast<size_t>(parameter.index);
     if (parameter.is_tensor() || index >= attributes.size()) continue;
-    result[parameter.name.c_str()] = graph::attribute_text(attributes[index]);
+    const graph::Attribute& attribute = attributes[index];
+    const bool is_usual = parameter.fallback && *parameter.fallback == attribute;
+    if (is_usual || parameter.type == graph::ParameterType::generator) continue;
+    result[parameter.name.c_str()] = graph::attribute_text(attribute);
   }
   return result;
 }
@@ -159,12 +166,7 @@ void define_nodes(nb::module_& module) {
               "_saved_tensors", [](const NodeView& self) { return wrapped(saved_of(self)); },
               "The tensors saved for backward.")
           .def_prop_ro("_saved_bytes", saved_bytes, "Bytes of the tensors saved for backward.")
-          .def_prop_ro(
-              "_attributes",
-              [](const NodeView& self) {
-                return attributes_of(self.node->op, self.node->attributes);
-              },
-              "The op's attributes as texts.")
+          .def_prop_ro("_attributes", attributes_of, "The op's attributes as texts.")
           .def_prop_ro(
               "_values",
               [](const NodeView& self) { return kept_by(self, &graph::KeptValues::outputs); },

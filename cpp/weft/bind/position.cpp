@@ -146,6 +146,14 @@ void define_positions(nb::module_& module) {
         return position < entries.size() ? entries[position].offset : 0;
       },
       "Return which instruction of its function a position is at.");
+  module.def(
+      "positions_now",
+      [] {
+        std::vector<graph::Position> positions;
+        capture_all(positions);
+        return std::vector<graph::Position>(positions.rbegin(), positions.rend());
+      },
+      "Return the positions of all running functions of the user, outermost first.");
   module.def("position_now", capture, "Return the position of the user's running line.");
 }
 

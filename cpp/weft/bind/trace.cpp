@@ -134,7 +134,7 @@ nb::list nodes_of(const PythonRecorder& self, size_t first) {
     }
     const char* kind = node.is_leaf ? "leaf" : node.op && node.op->is_program() ? "cell" : "op";
     list.append(nb::make_tuple(*node.name, kind, node.requires_grad, inputs, results,
-                               attributes_of(node.op, node.attributes), index_or_none(node.frame),
+                               attribute_texts(node.op, node.attributes), index_or_none(node.frame),
                                node.module, node.example, node.in_backward, node.begin - self.began,
                                node.seconds, node.saved, node.first_node, node.last_node));
   }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import gc
 import inspect
-import linecache
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
@@ -34,8 +34,7 @@ from weft.tracing.model import (
     Statistics,
     Trace,
 )
-
-_LINES_AROUND = 4
+from weft.tracing.sources import collect_sources
 
 
 class _Module(Protocol):
@@ -82,6 +81,8 @@ class Recording:
         self.title = title
         self.began = time.perf_counter()  # the times of the trace count from here
         self.failure: BaseException | None = None
+        self.value: Any = None
+        self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
         self._outputs: list[Tensor] = []
         self._recorder = _core.Recorder(
@@ -144,7 +145,7 @@ class Recording:
         gc.disable()
         try:
             return _Assembly(
-                self._recorder, self._names, self._outputs, self.failure, self.title
+                self._recorder, self._names, self._outputs, self.failure, self.title, self.outer
             ).trace
         finally:
             if was_on:
@@ -169,22 +170,19 @@ def record(
     *,
     title: str = "",
     values: bool = True,
-) -> tuple[Trace, Any]:
-    """Call a function or module under a recording; return the trace and the result.
+) -> Recording:
+    """Call a function or module and return the recording of it, with what it returned as `value`.
 
-    An exception ends the run and is the trace's `failure`; the result is then None.
+    An exception ends the run and is the recording's `failure`.
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
     run.name(argument_names(function, args, kwargs))
-    result = None
-    try:
-        with run:
-            result = function(*args, **kwargs)
-    except Exception:  # noqa: BLE001 - kept as the trace's failure
-        return run.trace(), None
-    run.result(result)
-    return run.trace(), result
+    run.outer = _core.positions_now()
+    with suppress(Exception), run:
+        run.value = function(*args, **kwargs)
+    run.result(run.value)
+    return run
 
 
 def _name_of(function: Any) -> str:
@@ -227,22 +225,6 @@ class Places:
             self.places.append(Place(file, line, function, offset))
         return self._numbers[position]
 
-    def sources(self) -> dict[str, dict[int, str]]:
-        """Return the lines around all places."""
-        lines: dict[str, set[int]] = {}
-        for place in self.places:
-            around = range(place.line - _LINES_AROUND, place.line + _LINES_AROUND + 1)
-            lines.setdefault(place.file, set()).update(around)
-        sources: dict[str, dict[int, str]] = {}
-        for file, wanted in lines.items():
-            text = linecache.getlines(file)
-            sources[file] = {
-                line: text[line - 1].rstrip("\n")
-                for line in sorted(wanted)
-                if 0 < line <= len(text)
-            }
-        return {file: text for file, text in sources.items() if text}
-
 
 def statistics_of(data: tuple[Any, ...]) -> Statistics:
     """Make Statistics of what the core counted."""
@@ -271,13 +253,12 @@ class _Assembly:
         outputs: list[Tensor],
         failure: BaseException | None,
         title: str,
+        outer: list[int],
     ) -> None:
         self._recorder = recorder
         self._places = Places()
         self._statistics = [statistics_of(data) for data in recorder.statistics()]
-        self._frames = [
-            Frame(self._places.number(position), caller) for position, caller in recorder.frames()
-        ]
+        self._frames = self._inner_frames(recorder.frames(), outer)
         self._raw = recorder.nodes()
         modules = recorder.modules()
         self._leaf_names = self._find_leaf_names(modules, names)
@@ -288,7 +269,10 @@ class _Assembly:
         self.trace = Trace(
             title=title,
             frames=tuple(self._frames),
-            modules=_module_calls(modules),
+            modules=_module_calls(
+                (module, caller, -1 if frame in self._around else frame)
+                for module, caller, frame in modules
+            ),
             nodes=tuple(self._node(i, gradients) for i in range(len(self._raw))),
             outputs=tuple(
                 Input(node) for node in (recorder.node_of(one) for one in outputs) if node >= 0
@@ -299,9 +283,20 @@ class _Assembly:
             failure=ended_by,
             seconds=max((data[10] + data[11] for data in self._raw), default=0.0),
         )
-        self.trace = replace(
-            self.trace, places=tuple(self._places.places), sources=self._places.sources()
-        )
+        places = self._places.places
+        self.trace = replace(self.trace, places=tuple(places), sources=collect_sources(places))
+
+    def _inner_frames(self, frames: list[tuple[int, int]], outer: list[int]) -> list[Frame]:
+        """Return the frames, cut off from the chain of calls around the run."""
+        depths: dict[int, int] = {-1: 0}  # of those that belong to the chain
+        found: list[Frame] = []
+        for index, (position, caller) in enumerate(frames):
+            depth = depths.get(caller)
+            if depth is not None and depth < len(outer) and outer[depth] == position:
+                depths[index] = depth + 1
+            found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
+        self._around = depths.keys()
+        return found
 
     def _find_leaf_names(
         self, modules: list[tuple[Any, int, int]], names: list[tuple[str, Tensor]]
@@ -440,7 +435,7 @@ def _own_folder() -> str:
     return __file__[: -len("tracing/recording.py")]
 
 
-def _module_calls(modules: list[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
+def _module_calls(modules: Iterable[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
     calls: list[ModuleCall] = []
     names: dict[int, dict[int, str]] = {}  # of the modules below each outermost one
     roots: list[Any] = []

@@ -10,6 +10,7 @@ from weft._core import Tensor
 from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import Frame, Input, Node, Read, Result, Statistics, Trace
 from weft.tracing.recording import Places, statistics_of
+from weft.tracing.sources import collect_sources
 
 if TYPE_CHECKING:
     from weft.tracing.model import ReadKind
@@ -62,7 +63,7 @@ class _Walk:
             reads=reads,
             frames=tuple(Frame(place) for place in self._frames),
             places=tuple(self._places.places),
-            sources=self._places.sources(),
+            sources=collect_sources(self._places.places),
         )
 
     def _known(
