@@ -569,6 +569,7 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   modes.lazy = false;
   const double begin = is_watched() ? seconds_now() : 0;
   const uint64_t first_node = begin ? Node::next_sequence() : 0;
+  if (begin) modes.observer->will_write(given);
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
@@ -644,11 +645,12 @@ void leave_batch(const Value& row) {
 }
 
 Value detach(const Value& value, Cut why) {
+  static const Op& alias = *find_op("alias");
   Value result;
   if (value->pending && modes.lazy) {
-    static const Op& alias = *find_op("alias");
     ModesGuard guard;
     modes.grad = false;
+    modes.observer = nullptr;
     result = std::move(record(alias, std::span(&value, 1))[0]);
     result->view.reset();
   } else {
@@ -657,7 +659,11 @@ Value detach(const Value& value, Cut why) {
     result = Value(value.array());
   }
   result->inference = value->inference;
-  mark_cut(std::span(&value, 1), std::span(&result, 1), value->requires_grad, why);
+  const std::span<const Value> from(&value, 1), to(&result, 1);
+  mark_cut(from, to, value->requires_grad, why);
+  if (is_watched()) [[unlikely]]
+    modes.observer->recorded(
+        {&alias, "detach", {}, from, to, seconds_now(), Node::next_sequence()});
   return result;
 }
 

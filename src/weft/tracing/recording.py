@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -78,6 +79,7 @@ class Recording:
         rules: bool = False,
     ) -> None:
         self.title = title
+        self.began = time.perf_counter()  # the times of the trace count from here
         self.failure: BaseException | None = None
         self.value: Any = None
         self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
@@ -128,6 +130,10 @@ class Recording:
         """Say what the run's results are: the trace's outputs."""
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
+    def number(self, tensor: Tensor) -> int:
+        """Return the number of the node that made a tensor, -1 if it is not in the trace."""
+        return self._recorder.node_of(tensor)
+
     def clear(self) -> None:
         """Forget what was recorded so far."""
         self._recorder.clear()
@@ -145,10 +151,16 @@ class Recording:
             if was_on:
                 gc.enable()
 
-    def last(self) -> Trace:
-        """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
-        first = max(len(self._recorder) - 1, 0)
-        return _Assembly(self._recorder, [], [], None, self.title, self.outer, first).trace
+    def last(self) -> Node:
+        """Return the last node alone, for `on_node`: cheap in a long run.
+
+        It has no names and no statistics, which only the whole trace has.
+        """
+        return _lone_node(self._recorder.nodes(len(self._recorder) - 1)[0])
+
+    def module_paths(self) -> tuple[str, ...]:
+        """Return the path of each call of a module so far; a node's `module` counts them."""
+        return tuple(call.path for call in _module_calls(self._recorder.modules()))
 
 
 def record(
@@ -165,7 +177,7 @@ def record(
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
-    run.name(_argument_names(function, args, kwargs))
+    run.name(argument_names(function, args, kwargs))
     run.outer = _core.positions_now()
     with suppress(Exception), run:
         run.value = function(*args, **kwargs)
@@ -178,9 +190,10 @@ def _name_of(function: Any) -> str:
     return str(name) if name else type(function).__name__
 
 
-def _argument_names(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return what a function is called with by the names of its parameters."""
     try:
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
@@ -241,15 +254,14 @@ class _Assembly:
         failure: BaseException | None,
         title: str,
         outer: list[int],
-        first: int = 0,
     ) -> None:
         self._recorder = recorder
         self._places = Places()
         self._statistics = [statistics_of(data) for data in recorder.statistics()]
         self._frames = self._inner_frames(recorder.frames(), outer)
-        self._raw = recorder.nodes(first)
+        self._raw = recorder.nodes()
         modules = recorder.modules()
-        self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
+        self._leaf_names = self._find_leaf_names(modules, names)
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
         gradients = self._gradients(recorder.backwards())
@@ -311,33 +323,9 @@ class _Assembly:
         return found
 
     def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
-        (
-            op, kind, requires_grad, inputs, results, attributes, frame, module, example,
-            in_backward, start, seconds, saved, _, last,
-        ) = self._raw[index]  # fmt: skip
-        name = self._leaf_names.get(index, "")
-        if kind == "leaf":
-            kind = "parameter" if requires_grad else "input" if name else "constant"
-            op = kind
-        return Node(
-            op=op.removesuffix("Backward"),  # of a user's function
-            kind=kind,
-            inputs=tuple(
-                Input(node, output) if node >= 0 else Input(number=number)
-                for node, output, number in inputs
-            ),
-            results=tuple(self._result(data, gradients) for data in results),
-            attributes=attributes,
-            frame=frame,
-            module=module,
-            start=start,
-            seconds=seconds,
-            example=example,
-            name=name,
-            saved=saved,
-            sequence=last,
-            phase="backward" if in_backward else "forward",
-        )
+        data = self._raw[index]
+        results = tuple(self._result(result, gradients) for result in data[4])
+        return _lone_node(data, self._leaf_names.get(index, ""), results)
 
     def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
         shape, dtype, size, statistics, producer, output, row = data
@@ -348,6 +336,7 @@ class _Assembly:
             bytes=size,
             value=self._statistic(statistics),
             gradient=self._statistic(-1 if gradient is None else gradient),
+            requires_grad=producer != 0,
         )
 
     def _read(self, data: tuple[Any, ...]) -> Read:
@@ -378,6 +367,7 @@ class _Assembly:
                 max(len(live), 1),
                 self._some(incoming[:: max(len(live), 1)]),
                 self._some(outgoing),
+                node,
             )
             for name, node, took, begin, live, incoming, outgoing in rules
         )
@@ -404,6 +394,41 @@ class _Assembly:
                 caller = len(self._frames) - 1
             walk = walk.tb_next
         return Failure(type(error).__name__, str(error), caller, len(self._raw))
+
+
+def _lone_node(
+    data: tuple[Any, ...], name: str = "", results: tuple[Result, ...] | None = None
+) -> Node:
+    (
+        op, kind, requires_grad, inputs, given, attributes, frame, module, example, in_backward,
+        start, seconds, saved, _, last,
+    ) = data  # fmt: skip
+    if kind == "leaf":
+        kind = op = "parameter" if requires_grad else "input" if name else "constant"
+    if results is None:
+        results = tuple(
+            Result(tuple(shape), dtype, size, requires_grad=producer != 0)
+            for shape, dtype, size, _, producer, *_ in given
+        )
+    return Node(
+        op=op.removesuffix("Backward"),  # of a user's function
+        kind=kind,
+        inputs=tuple(
+            Input(node, output) if node >= 0 else Input(number=number)
+            for node, output, number in inputs
+        ),
+        results=results,
+        attributes=attributes,
+        frame=frame,
+        module=module,
+        start=start,
+        seconds=seconds,
+        example=example,
+        name=name,
+        saved=saved,
+        sequence=last,
+        phase="backward" if in_backward else "forward",
+    )
 
 
 def _own_folder() -> str:
@@ -444,7 +469,7 @@ class _Covering:
         self._leaves = {
             result[4]: index
             for index, data in enumerate(nodes)
-            if data[1] == "leaf"
+            if data[1] == "leaf" and data[2]
             for result in data[4]
             if result[4]
         }
