@@ -183,7 +183,7 @@ class Fibers:
         index = len(self.results)
         self.results.append(None)
         _core.start_fiber(index, self.hub.park_function)
-        _core.start_stream(*self.streams.key, index)
+        _core.start_stream(self.streams.key, index)
         try:
             self.results[index] = self.function(example)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
