@@ -10,6 +10,7 @@ The names are PyTorch's: `import weft as torch` runs PyTorch programs.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import os as _os
 from importlib import util as _util
 from typing import Any as _Any
@@ -90,7 +91,17 @@ globals().update(functional.OVERLOADS)
 __all__ = [name for name in globals() if not name.startswith("_") and name != "annotations"]
 
 
+# Found when first used, so that importing the package does not wait for the viewer.
+_LATER = {"diff": "weft.viewer", "graph": "weft.viewer", "merge": "weft.viewer"}
+__all__ += list(_LATER)
+
+
 def __getattr__(name: str) -> _Any:
+    if name in _LATER:
+        value = globals()[name] = getattr(_importlib.import_module(_LATER[name]), name)
+        return value
     if name in {"complex64", "complex128", "cfloat", "cdouble"}:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
+    if name in {"debug", "tracing"}:  # only programs that are looked at need them
+        return _importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

@@ -86,7 +86,7 @@ from weft.functional.shaping import diag as diag
 from weft.functional.shaping import diag_embed as diag_embed
 from weft.functional.shaping import diagonal as diagonal
 from weft.functional.shaping import diagonal_scatter as diagonal_scatter
-from weft.functional.reductions import diff as diff
+from weft.viewer.diff import diff as diff
 from weft.functional.linear_algebra import dist as dist
 from weft.functional.arithmetic import div as div
 from weft.functional.arithmetic import div as divide
@@ -121,6 +121,7 @@ from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
 from weft.functional.arithmetic import glu as glu
+from weft.viewer.api import graph as graph
 from weft.functional.normalization import group_norm as group_norm
 from weft.functional.activations import hardshrink as hardshrink
 from weft.functional.activations import hardshrink as hardshrink_
@@ -178,6 +179,7 @@ from weft.functional.selection import masked_scatter as masked_scatter_
 from weft.functional.selection import masked_select as masked_select
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
+from weft.viewer.api import merge as merge
 from weft.functional.joining import meshgrid as meshgrid
 from weft.functional.reductions import min as min
 from weft.functional.activations import mish as mish
@@ -301,6 +303,8 @@ from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
 from weft.functional.creation import zeros as zeros
 from weft.functional.creation import zeros_like as zeros_like
+from weft import debug as debug
+from weft import tracing as tracing
 
 __all__ = [
     "ArgumentError",
@@ -572,6 +576,7 @@ __all__ = [
     "get_num_threads",
     "get_rng_state",
     "glu",
+    "graph",
     "greater",
     "greater_equal",
     "group_norm",
@@ -705,6 +710,7 @@ __all__ = [
     "mean",
     "mean_",
     "median",
+    "merge",
     "meshgrid",
     "min",
     "min_dim",

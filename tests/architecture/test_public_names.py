@@ -26,6 +26,8 @@ MODULES = (
     "weft.autograd.functional",
     "weft.autograd.graph",
     "weft.debug",
+    "weft.tracing",
+    "weft.viewer",
     "weft.random",
     "weft.pytree",
     "weft.utils.checkpoint",

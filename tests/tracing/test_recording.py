@@ -98,7 +98,7 @@ def test_nodes_know_line_and_callers() -> None:
 
 
 def test_modules_have_paths_and_parameters_names() -> None:
-    trace, _ = record(Model(), (weft.ones(1, 3),))
+    trace = record(Model(), (weft.ones(1, 3),)).trace()
     assert {call.path for call in trace.modules} == {
         "Model", "first", "cell", "last", "last.0", "last.1",
     }  # fmt: skip
@@ -120,7 +120,7 @@ def test_parts_of_cells_can_be_seen() -> None:
 
 
 def test_decisions_are_noted_with_their_line() -> None:
-    trace, _ = record(Model(), (weft.ones(1, 3) * 100,))
+    trace = record(Model(), (weft.ones(1, 3) * 100,)).trace()
     (read,) = trace.reads
     assert read.kind == "bool"
     assert read.value in {"True", "False"}
@@ -224,8 +224,10 @@ def test_a_failure_keeps_what_was_recorded_before() -> None:
         y = x * 2
         return y @ weft.ones(7)
 
-    trace, result = record(fails, (weft.ones(3),))
-    assert result is None
+    run = record(fails, (weft.ones(3),))
+    trace = run.trace()
+    assert run.value is None
+    assert isinstance(run.failure, weft.ShapeError)
     assert "mul" in [node.op for node in trace.nodes]
     assert trace.failure is not None
     assert trace.failure.kind == "ShapeError"
@@ -406,3 +408,13 @@ def test_clear_inside_a_module_forgets_its_call() -> None:
     trace = run.trace()
     assert [call.kind for call in trace.modules] == ["Tanh"]
     assert [node.module for node in trace.nodes if node.kind == "op"] == [-1, 0]
+
+
+def test_calls_around_a_recorded_function_are_not_part_of_the_run() -> None:
+    model = Model()
+    one = record(model, (weft.ones(1, 3),)).trace()
+    other = record(model, (weft.ones(1, 3),)).trace()
+    assert [node.frame for node in one.nodes] == [node.frame for node in other.nodes]
+    assert one.modules[0].frame == -1
+    functions = {one.places[frame.place].function for frame in one.frames if frame.caller < 0}
+    assert "forward" in functions

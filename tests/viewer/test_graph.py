@@ -1,419 +1,252 @@
-"""The graph: boxes, folding, search, selection, zoom, keyboard, colours, the outline."""
+"""Graph: what it knows and how it shows itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import combinations
+import html
+import json
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.viewer import pages, samples
-from tests.viewer.pages import Shown
-
-Show = Callable[..., Shown]
-
-
-def overlaps(one: dict[str, float], other: dict[str, float]) -> bool:
-    return (
-        one["x"] < other["x"] + other["width"]
-        and other["x"] < one["x"] + one["width"]
-        and one["y"] < other["y"] + other["height"]
-        and other["y"] < one["y"] + one["height"]
-    )
+import weft
+from tests.tracing import programs
+from tests.tracing.building import run
+from tests.viewer.test_text_formats import HOSTILE, hostile_trace
+from weft.tracing import Node, Trace, from_data, from_json
+from weft.viewer import Graph, PageMissingError, graph, page, page_html
+from weft.viewer.words import TIMES
 
 
-def test_boxes_are_the_nodes(show: Show) -> None:
-    page = samples.branch()
-    shown = show(page)
-    nodes = page["graphs"][0]["trace"]["nodes"]
-    assert [box["node"] for box in shown.boxes()] == list(range(len(nodes)))
-    assert shown.labels() == ["x", "mul", "sum", "gt", "mul", "mean"]
-    edges = {(edge["source"], edge["target"]) for edge in shown.state()["edges"]}
-    wanted = {
-        (one["node"], at)
-        for at, node in enumerate(nodes)
-        for one in node["inputs"]
-        if "node" in one
-    }
-    assert edges == wanted
+def test_nodes_and_decisions() -> None:
+    shown = graph(run(programs.branch, [1.0, 2.0]))
+    assert [node.op for node in shown] == ["input", "sum", "gt", "mul"]
+    assert len(shown) == len(shown.nodes) == 4
+    (decision,) = shown.decisions
+    assert decision.condition == "if x.sum() > 0"
+    assert decision.value == "True"
+    assert decision.function == "branch"
+    assert str(decision) == f"if x.sum() > 0 -> True at line {decision.line}"
+    assert repr(shown) == "<Graph of branch: 4 nodes, 1 decisions>"
 
 
-@pytest.mark.parametrize("name", ["branch", "lstm", "transformer", "plan", "merged"])
-def test_siblings_never_overlap_and_children_stay_inside(show: Show, name: str) -> None:
-    shown = show(samples.ALL[name]())
-    shown.press("e")
-    shown.wait("s.layouts > 1")
-    boxes = shown.boxes()
-    by_parent: dict[int, list[dict[str, float]]] = {}
-    for box in boxes:
-        by_parent.setdefault(box["parent"], []).append(box["world"])
-    for siblings in by_parent.values():
-        for one, other in combinations(siblings, 2):
-            assert not overlaps(one, other)
-    items = shown.state()["items"]
-    for box in boxes:
-        if box["parent"] < 0:
-            continue
-        outer = next(one for one in boxes if one["box"] == items + box["parent"])["world"]
-        inner = box["world"]
-        assert outer["x"] <= inner["x"]
-        assert outer["y"] <= inner["y"]
-        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 0.01
-        assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 0.01
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a tree without places and sources."""
+    return [line.partition(" at ")[0].rstrip() for line in text.splitlines()]
 
 
-def test_loop_is_one_box_and_opens_to_iterations(show: Show) -> None:
-    shown = show(samples.lstm())
-    loop = shown.box("for t in range(len(words)):")
-    assert (loop["kind"], loop["count"], loop["open"]) == ("loop", 37, False)
-    assert "× 37" in shown.page.get_by_role("tree").inner_text()
-    shown.toggle("for t in range(len(words)):")
-    iterations = [box for box in shown.boxes() if box["kind"] == "iteration"]
-    assert [box["label"] for box in iterations] == [f"iteration {at}" for at in range(1, 38)]
-    shown.toggle("for t in range(len(words)):")
-    assert not [box for box in shown.boxes() if box["kind"] == "iteration"]
-
-
-def test_expand_and_collapse_all(show: Show) -> None:
-    page = samples.lstm()
-    shown = show(page)
-    shown.page.get_by_role("button", name="Expand all").click()
-    shown.wait("s.layouts > 1")
-    trace = page["graphs"][0]["trace"]
-    leaves = [box["node"] for box in shown.boxes() if box["node"] >= 0]
-    drawn = [at for at, node in enumerate(trace["nodes"]) if node.get("kind") != "parameter"]
-    assert leaves == drawn
-    assert len(shown.boxes()) == len(drawn) + len(page["graphs"][0]["groups"])
-    shown.page.get_by_role("button", name="Collapse all").click()
-    shown.wait("s.layouts > 2")
-    assert shown.labels() == ["words", "Tagger"]
-
-
-def test_parameters_are_chips_and_never_boxes(show: Show) -> None:
-    shown = show(samples.transformer())
-    assert all(box["kind"] != "parameter" for box in shown.boxes())
-    embedding = shown.box("embedding (Embedding)")
-    scale = shown.state()["transform"]["k"]
-    shown.page.mouse.click(embedding["x"] + 50 * scale, embedding["y"] + 53 * scale)
-    assert "embedding.weight" in shown.panel()
-    assert "1000×64" in shown.fact("result")
-
-
-def test_names_are_shown_without_what_they_stand_in(show: Show) -> None:
-    shown = show(samples.transformer())
-    assert "attention (Attention)" in shown.labels()
-    assert "blocks.3 (Block)" in shown.labels()
-
-
-def test_double_click_and_enter_open_a_group(show: Show) -> None:
-    shown = show(samples.transformer())
-    before = len(shown.boxes())
-    box = shown.box("attention (Attention)")
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    shown.page.mouse.dblclick(x, y)
-    shown.wait("s.layouts > 1")
-    assert len(shown.boxes()) == before + 10
-    shown.press("Enter")
-    shown.wait("s.layouts > 2")
-    assert len(shown.boxes()) == before
-
-
-def test_selected_node_shows_its_facts_source_and_values(show: Show) -> None:
-    page = samples.branch()
-    shown = show(page)
-    shown.click("mul")
-    node = page["graphs"][0]["trace"]["nodes"][1]
-    assert shown.state()["selectedNode"] == 1
-    assert shown.fact("op") == "mul"
-    assert shown.fact("result") == "3 float32"
-    assert shown.fact("saved") == "12 B for backward"
-    cells = shown.page.locator(".panel .values td").all_inner_texts()
-    assert [float(cell) for cell in cells] == node["results"][0]["value"]["values"]
-    here = shown.page.locator(".panel .source .here")
-    assert here.inner_text().split(None, 1) == ["4", "h = x * 3.0"]
-    assert "Inputs" in shown.panel()
-    assert "Read by 2" in shown.panel()
-    shown.page.locator(".panel").get_by_role("button", name="sum").click()
-    assert shown.state()["selectedNode"] == 2
-
-
-def test_large_values_are_histogram_and_range(show: Show) -> None:
-    page = samples.transformer()
-    shown = show(page)
-    shown.click("add")
-    node = shown.state()["selectedNode"]
-    facts = page["graphs"][0]["trace"]["nodes"][node]["results"][0]["value"]
-    bars = shown.page.locator(".panel .histogram").first.locator("rect")
-    assert bars.count() == len(facts["histogram"])
-    low = shown.fact("range").split(" … ")[0]
-    assert float(low) == pytest.approx(facts["minimum"], rel=1e-3)
-    assert "Gradient" in shown.panel()
-
-
-def test_group_shows_sums_and_op_counts(show: Show) -> None:
-    page = samples.lstm()
-    shown = show(page)
-    shown.click("for t in range(len(words)):")
-    assert shown.fact("ran") == "37 times"
-    assert shown.fact("ops") == str(37 * 14)
-    counts = dict(row.split("\t")[:2] for row in shown.page.locator(".counts tr").all_inner_texts())
-    assert counts["sigmoid"] == str(3 * 37)
-
-
-def test_decision_stands_on_its_node(show: Show) -> None:
-    shown = show(samples.branch())
-    tree = shown.page.get_by_role("tree")
-    assert "→ True at model.py:5" in tree.inner_text()
-    shown.click("gt")
-    assert "bool → True" in shown.panel()
-    assert "if h.sum() > 0:" in shown.page.locator(".panel .decision").inner_text()
-    box, theme = shown.box("gt"), (253, 241, 216)
-    scale = shown.state()["transform"]["k"]
-    assert shown.pixel(box["x"] + (box["width"] - 16 * scale), box["y"] + 50 * scale) == theme
-
-
-def search(shown: Shown, query: str) -> list[str]:
-    """Type a query, and return what is listed."""
-    shown.page.get_by_role("searchbox").fill(query)
-    return shown.page.locator("#search-results").get_by_role("option").all_inner_texts()
-
-
-def test_search_finds_ops_and_goes_from_one_to_the_next(show: Show) -> None:
-    page = samples.transformer()
-    shown = show(page)
-    shown.press("/")
-    shown.page.keyboard.type("soft")
-    assert len(search(shown, "softmax")) == 4
-    # Those that are folded away are marked by the groups that they are in.
-    assert len(shown.state()["matches"]) == 4
-    nodes = page["graphs"][0]["trace"]["nodes"]
-    wanted = [at for at, node in enumerate(nodes) if node["op"] == "softmax"]
-    for node in wanted:
-        shown.press("Enter")
-        shown.wait(f"s.selectedNode === {node}")
-        inside = shown.page.locator("canvas.graph").bounding_box()
-        box = next(one for one in shown.boxes() if one["node"] == node)
-        assert inside["x"] < box["x"] < inside["x"] + inside["width"]
-        assert inside["y"] < box["y"] < inside["y"] + inside["height"]
-    assert shown.page.locator(".found").inner_text() == "4 of 4"
-    shown.press("Escape")
-    assert shown.state()["matches"] == []
-
-
-def test_search_finds_lines_modules_and_parameters(show: Show) -> None:
-    page = samples.transformer()
-    shown = show(page)
-    trace = page["graphs"][0]["trace"]
-    line = next(place["line"] for place in trace["places"] if place["line"] > 12)
-    frames = [
-        at
-        for at, frame in enumerate(trace["frames"])
-        if trace["places"][frame["place"]]["line"] == line
+def test_tree() -> None:
+    text = graph(run(programs.branch, [1.0, 2.0])).text()
+    assert lines_of(text) == [
+        "branch 4 nodes",
+        "├─ input x0 (2,) float32, value [1, 2]",
+        "├─ #1 = sum(x0) () float32, value 3",
+        "├─ #2 = gt(#1, 0) () float32, value 1",
+        "├─ ? if x.sum() > 0 -> True",
+        "└─ #3 = mul(x0, 2) (2,) float32, value [2, 4]",
     ]
-    here = [node for node in trace["nodes"] if node.get("frame") in frames]
-    groups = [group for group in page["graphs"][0]["groups"] if group["frame"] in frames]
-    assert len(search(shown, f"model.py:{line}")) == len(here) + len(groups) > 0
-    found = search(shown, "blocks.2.attention matmul")
-    assert len(found) == 2
-    assert all("blocks.2.attention" in text for text in found)
-    assert len(search(shown, "head.weight")) == 1
-    shown.press("Enter")
-    shown.wait("s.selected.chip >= 0")
-    assert trace["nodes"][shown.state()["selectedNode"]]["name"] == "head.weight"
-    assert search(shown, "nothing of the kind") == []
-    assert shown.page.locator(".found").inner_text() == "none"
+    assert text.splitlines()[-1].endswith("y = x * 2")
+    assert "tests/tracing/programs.py:" in text
 
 
-def test_zoom_pan_fit_and_keys(show: Show) -> None:
-    shown = show(samples.transformer())
-    before = shown.state()["transform"]
-    shown.page.mouse.move(600, 400)
-    shown.page.mouse.wheel(0, -300)
-    shown.wait(f"s.transform.k > {before['k']}")
-    zoomed = shown.state()["transform"]
-    shown.page.mouse.move(300, 700)
-    shown.page.mouse.down()
-    shown.page.mouse.move(340, 760, steps=4)
-    shown.page.mouse.up()
-    moved = shown.state()["transform"]
-    assert (moved["x"] - zoomed["x"], moved["y"] - zoomed["y"]) == pytest.approx((40, 60), abs=1)
-    shown.press("f")
-    canvas = shown.page.locator("canvas.graph").bounding_box()
-    for box in shown.boxes():
-        assert canvas["y"] <= box["y"]
-        assert box["y"] + box["height"] <= canvas["y"] + canvas["height"]
-    k = shown.state()["transform"]["k"]
-    shown.press("+")
-    shown.wait(f"s.transform.k > {k}")
+def test_tree_folds_loops() -> None:
+    assert lines_of(graph(run(programs.loop, [1.0])).text()) == [
+        "loop 7 nodes",
+        "├─ input x0 () float32, value 1",
+        f"└─ for _ in range(3): {TIMES} 3",
+        "   ├─ round 1",
+        "   │  ├─ #1 = mul(x0, 2) () float32, value 2",
+        "   │  └─ #2 = add(#1, 1) () float32, value 3",
+        "   └─ rounds 2 to 3: the same",
+    ]
 
 
-def test_keys_walk_along_the_graph(show: Show) -> None:
-    shown = show(samples.branch())
-    shown.press("ArrowDown")
-    assert shown.state()["selectedNode"] == 0
-    shown.press("ArrowDown")
-    assert shown.state()["selectedNode"] == 1
-    shown.press("ArrowDown")
-    child = shown.state()["selectedNode"]
-    assert child in (2, 4)
-    shown.press("ArrowRight" if child == 2 else "ArrowLeft")
-    assert shown.state()["selectedNode"] == 6 - child
-    shown.press("ArrowUp", "ArrowUp")
-    assert shown.state()["selectedNode"] == 0
-    shown.press("Escape")
-    assert shown.state()["selected"]["box"] == -1
+def test_tree_shows_rounds_that_differ() -> None:
+    lines = lines_of(graph(run(programs.alternating, [1.0])).text())
+    assert [line.strip("│├└─ ") for line in lines if "round" in line] == [
+        "round 1",
+        "round 2",
+        "round 3",
+        "round 4",
+    ]
 
 
-def test_help_lists_the_keys(show: Show) -> None:
-    shown = show(samples.branch())
-    shown.press("?")
-    dialog = shown.page.get_by_role("dialog", name="keyboard")
-    assert "expand all" in dialog.inner_text()
-    shown.press("Escape")
-    assert not dialog.is_visible()
+def test_tree_of_a_failure() -> None:
+    shown = graph(run(programs.failing, [1.0]))
+    assert shown.failure is not None
+    last = shown.text().splitlines()[-1]
+    assert last.startswith("└─ ValueError: no way on from 1 numbers at ")
+    assert last.endswith('raise ValueError(f"no way on from {len(z.value)} numbers")')
+    assert "ValueError" in repr(shown)
 
 
-@pytest.mark.parametrize("mode", ["module", "time", "bytes", "nan"])
-def test_colours(show: Show, mode: str) -> None:
-    shown = show(samples.failure())
-    shown.page.get_by_label("colour by").select_option(mode)
-    legend = shown.page.get_by_role("group", name="legend").inner_text()
-    marks = {box["label"]: box["mark"] for box in shown.boxes()}
-    if mode == "module":
-        assert "Linear" in legend
-    elif mode == "time":
-        assert "µs" in legend
-    elif mode == "bytes":
-        assert "B" in legend
-        assert marks["log"] != marks["x"]
-    else:
-        assert "has NaN" in legend
-        assert marks["log"] != marks["relu"]
-        assert marks["Net"] == marks["log"]
-        box = shown.box("log")
-        assert shown.pixel(box["x"] + 2, box["y"] + box["height"] / 2) == (194, 47, 61)
+def test_tree_is_cut() -> None:
+    nodes = tuple(Node("add") for _ in range(100_000))
+    text = Graph(Trace(nodes=nodes)).text(max_lines=50)
+    assert len(text.splitlines()) == 51
+    assert "more than 50 lines" in text
 
 
-def test_outline_follows_and_leads(show: Show) -> None:
-    shown = show(samples.lstm())
-    tree = shown.page.get_by_role("tree")
-    rows = tree.get_by_role("treeitem")
-    assert rows.count() == len(shown.boxes())
-    loop = tree.get_by_role("treeitem", name="for t in")
-    assert loop.get_attribute("aria-expanded") == "false"
-    loop.click()
-    assert shown.fact("ran") == "37 times"
-    assert loop.get_attribute("aria-selected") == "true"
-    tree.focus()
-    shown.press("ArrowRight")
-    shown.wait("s.layouts > 1")
-    assert rows.count() == len(shown.boxes())
-    shown.press("ArrowDown")
-    assert "iteration 1" in shown.panel()
+def test_plain_when_piped_and_colored_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rich")
+    shown = graph(run(programs.branch, [1.0]))
+    print(shown)
+    assert capsys.readouterr().out == shown.text() + "\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert "\x1b[" in str(shown)
 
 
-def test_light_and_dark(show: Show) -> None:
-    shown = show(samples.branch())
-    root = shown.page.locator("html")
-    assert root.get_attribute("data-theme") == "light"
-    light = shown.pixel(700, 700)
-    shown.page.emulate_media(color_scheme="dark")
-    shown.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    shown.page.wait_for_timeout(50)
-    assert sum(shown.pixel(700, 700)) < sum(light) / 3
-    shown.page.get_by_role("button", name="Light or dark").click()
-    assert root.get_attribute("data-theme") == "light"
-    shown.press("t")
-    assert root.get_attribute("data-theme") == "dark"
+def test_json_is_the_trace(tmp_path: Path) -> None:
+    trace = run(programs.module, [1.0])
+    shown = graph(trace)
+    assert from_json(shown.json()) == trace
+    path = shown.json(tmp_path / "trace.json")
+    assert from_json(path.read_text()) == trace
 
 
-def test_long_edges_become_portals(show: Show) -> None:
-    shown = show(samples.lstm())
-    shown.toggle("for t in range(len(words)):")
-    assert shown.state()["portals"] > 30
+def test_page_follows_the_contract() -> None:
+    trace = run(programs.module_while, [1.0, 0.6])
+    shown = graph(trace).page()
+    assert (shown["format"], shown["version"]) == ("weft-page", 1)
+    (one,) = shown["graphs"]
+    assert set(one) == {"title", "trace", "groups", "group_of"}
+    assert from_data(one["trace"]) == trace
+    assert len(one["group_of"]) == len(trace.nodes)
+    for number, group in enumerate(one["groups"]):
+        assert set(group) == {"kind", "label", "parent", "frame", "count"}
+        assert -1 <= group["parent"] < number
+        assert group["kind"] in ("module", "function", "loop", "iteration")
+        assert -1 <= group["frame"] < len(trace.frames)
+    json.dumps(shown, allow_nan=False)
 
 
-def test_many_nodes_without_groups_are_folded(show: Show) -> None:
-    shown = show(samples.flat(2500))
-    assert shown.labels()[0] == "1 – 250"
-    assert len(shown.boxes()) == 10
-    shown.toggle("1 – 250")
-    assert len(shown.boxes()) == 260
+@pytest.fixture
+def template(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Stand in for the built page."""
+    text = f"<!doctype html><title>x</title>{page.PLACEHOLDER}<script>1</script>"
+    monkeypatch.setattr(page, "template", lambda: text)
+    return text
 
 
-def test_ten_thousand_nodes_open(show: Show) -> None:
-    page = samples.large()
-    shown = show(page)
-    nodes = page["graphs"][0]["trace"]["nodes"]
-    assert len(nodes) > 10_000
-    assert 0 < len(shown.boxes()) <= 60
-    shown.press("e")
-    shown.wait("s.layouts > 1")
-    assert 2000 < len(shown.boxes()) <= 3000
-    assert "3,000 boxes" in shown.page.locator(".toast").inner_text()
+@pytest.mark.parametrize("text", HOSTILE)
+def test_html_holds_the_page(template: str, text: str) -> None:
+    shown = Graph(hostile_trace(text))
+    written = shown.html()
+    assert written.count("</script>") == template.count("</script>")
+    start = written.index('id="weft-page">') + len('id="weft-page">')
+    data = json.loads(written[start : written.index("</script>", start)])
+    assert data == shown.page()
 
 
-def test_tabs(show: Show) -> None:
-    page = samples.page("two", samples.branch_graph(True), samples.lstm_graph(3))
-    shown = show(page)
-    tabs = shown.page.get_by_role("tab")
-    assert tabs.all_inner_texts() == ["positive", "LSTM over 3 words"]
-    tabs.nth(1).click()
-    shown.wait("s.items > 10")
-    assert "words" in shown.labels()
-    shown.press("[")
-    shown.wait("s.items < 10")
-    assert "x" in shown.labels()
+def test_html_file_is_written_at_once(template: str, tmp_path: Path) -> None:
+    target = tmp_path / "graph.html"
+    target.write_text("old")
+    assert graph(run(programs.branch, [1.0])).html(target) == target
+    assert target.read_text().startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.html"]
+    assert stat.S_IMODE(target.stat().st_mode) & 0o044 == 0o044
+    with pytest.raises(FileNotFoundError):
+        graph(run(programs.branch, [1.0])).html(tmp_path / "no folder" / "graph.html")
 
 
-def test_trace_without_nodes_is_shown(show: Show) -> None:
-    build = samples.Builder("empty", "raise ValueError\n")
-    build.extra["failure"] = {"kind": "ValueError", "message": "at once", "after": 0}
-    shown = show(samples.page("empty", build.graph()))
-    assert shown.boxes() == []
-    assert "ValueError: at once" in shown.page.get_by_role("alert").inner_text()
+def test_missing_page_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise PageMissingError("weft/viewer/page.html is missing")
+
+    monkeypatch.setattr(page, "template", missing)
+    with pytest.raises(PageMissingError, match=r"page\.html is missing"):
+        graph(run(programs.branch, [1.0])).html()
+    monkeypatch.setattr(page, "template", lambda: "<html></html>")
+    with pytest.raises(PageMissingError, match="no place for a graph"):
+        page_html({})
 
 
-def test_deep_recursion_opens_step_by_step(show: Show) -> None:
-    build = samples.Builder("deep", "def f(x):\n    return f(x * 2.0)\n")
-    x = build.input("x", [])
-    for _ in range(400):
-        build.open("function", "f()", build.frame("return f"))
-        x = build.add("mul", [x, 2.0], [], "return f")
-    for _ in range(400):
-        build.close()
-    shown = show(samples.page("deep", build.graph()))
-    assert len(shown.boxes()) <= 60
-    shown.press("e")
-    shown.wait("s.layouts > 1")
-    assert len(shown.boxes()) == 801
+def test_notebook(template: str) -> None:
+    shown = graph(run(programs.branch, [1.0]))
+    bundle = shown._repr_mimebundle_()
+    assert bundle["text/plain"] == shown.text()
+    frame = bundle["text/html"]
+    assert frame.startswith('<iframe title="branch" sandbox="allow-scripts"')
+    assert html.escape(shown.html(), quote=True) in frame
 
 
-def test_edges_that_lead_back_are_drawn(show: Show) -> None:
-    # A group that reads what reads it: folded, its edges make a circle.
-    build = samples.Builder("circle", "a\nb\nc\n")
-    build.open("function", "outer()")
-    first = build.add("mul", [], [], "a")
-    build.close()
-    second = build.add("add", [first], [], "b")
-    build.add("sub", [second], [], "c")
-    graph = build.graph()
-    graph["group_of"] = [0, -1, 0]
-    shown = show(samples.page("circle", graph))
-    shown.press("c")
-    shown.wait("s.layouts > 1")
-    ends = {(edge["source"], edge["target"]) for edge in shown.state()["edges"]}
-    group = shown.box("outer()")["box"]
-    assert ends == {(group, 1), (1, group)}
-    assert len(shown.state()["routes"]) == 2
+def test_notebook_without_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> str:
+        raise PageMissingError("no page")
+
+    monkeypatch.setattr(page, "template", missing)
+    assert graph(run(programs.branch, [1.0]))._repr_html_().startswith("<svg ")
 
 
-def test_page_works_where_workers_do_not(fresh: Shown, tmp_path: Path) -> None:
-    shown = fresh
-    shown.page.add_init_script("delete window.Worker; delete window.SharedWorker;")
-    path = tmp_path / "page.html"
-    path.write_text(pages.html(samples.lstm()), encoding="utf-8")
-    shown.open(path)
-    shown.toggle("for t in range(len(words)):")
-    assert len([box for box in shown.boxes() if box["kind"] == "iteration"]) == 37
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_print(text: str) -> None:
+    shown = str(Graph(hostile_trace(text)))
+    shown.encode()
+    assert "\x1b" not in shown
+
+
+class TestWeftGraph:
+    def test_of_graphs_and_traces(self) -> None:
+        trace = run(programs.branch, [1.0])
+        assert weft.graph(trace).trace is trace
+        shown = weft.graph(trace)
+        assert weft.graph(shown) is shown
+
+    def test_wrong_things(self) -> None:
+        with pytest.raises(TypeError, match=r"graph\(x\): x must be .* and is int"):
+            weft.graph(3)
+        with pytest.raises(TypeError, match="arguments are for functions"):
+            weft.graph(Trace(), 1)
+
+    def test_of_a_function(self) -> None:
+        def divide(a: weft.Tensor, b: int) -> weft.Tensor:
+            scaled = a * 2
+            return scaled / (1 // b)
+
+        good = weft.graph(divide, weft.ones(3), b=1)
+        assert good.exception is None
+        assert [node.op for node in good] == ["input", "mul", "div"]
+        assert good.nodes[0].name == "a"
+        bad = weft.graph(divide, weft.ones(3), b=0)
+        assert isinstance(bad.exception, ZeroDivisionError)
+        assert [node.op for node in bad] == ["input", "mul"]
+        assert "ZeroDivisionError" in str(bad)
+
+    def test_of_a_module(self) -> None:
+        model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.Tanh())
+        shown = weft.graph(model, weft.ones(1, 3))
+        assert {group.label for group in shown.folded.groups} == {
+            "Sequential", "0 (Linear)", "1 (Tanh)",
+        }  # fmt: skip
+        assert {node.name for node in shown if node.kind == "parameter"} == {"0.weight", "0.bias"}
+
+    def test_of_tensors(self) -> None:
+        w = weft.ones(2, requires_grad=True)
+        loss = (w * 3).sum()
+        other = w + 1
+        shown = weft.graph(loss)
+        assert [node.name or node.op for node in shown] == ["w", "mul", "loss"]
+        both = weft.graph([loss, other])
+        assert {node.op for node in both} == {"parameter", "mul", "sum", "add"}
+
+    def test_of_a_pending_tensor(self) -> None:
+        w = weft.ones(2, requires_grad=True)
+        with weft.lazy():
+            loss = (w * 3).sum()
+        assert [node.op for node in weft.graph(loss)] == ["parameter", "mul", "sum"]
+
+
+def test_importing_weft_does_not_import_the_viewer() -> None:
+    program = (
+        "import sys, weft\n"
+        "assert not {'weft.viewer', 'weft.tracing', 'json', 'difflib'} & set(sys.modules)\n"
+        "assert {'graph', 'merge', 'diff'} <= set(weft.__all__)\n"
+        "weft.graph\n"
+        "assert 'weft.viewer' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()

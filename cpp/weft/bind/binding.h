@@ -32,6 +32,8 @@ struct HeldFunction {
 void track(PyObject* tensor);
 
 nb::object wrap_node(Node* node, int32_t row);
+// The arguments of an op that are no tensors and not what they are by default, as texts.
+nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes);
 inline nb::object wrapped(Value value) { return nb::steal(wrap(std::move(value))); }
 inline nb::tuple wrapped(Values values) {
   return nb::steal<nb::tuple>(wrap_all(std::move(values), nullptr, false));

@@ -88,15 +88,7 @@ int64_t saved_bytes(const NodeView& self) {
 }
 
 nb::dict attributes_of(const NodeView& self) {
-  nb::dict result;
-  const Node& node = *self.node;
-  if (!node.op) return result;
-  for (const graph::Parameter& parameter : node.op->sig.parameters) {
-    if (parameter.is_tensor() || static_cast<size_t>(parameter.index) >= node.attributes.size())
-      continue;
-    result[parameter.name.c_str()] = graph::attribute_text(node.attributes[parameter.index]);
-  }
-  return result;
+  return attribute_texts(self.node->op, self.node->attributes);
 }
 
 nb::list outputs_of(const NodeView& self) {
@@ -123,6 +115,20 @@ bool is_same(const NodeView& self, nb::handle other) {
 }
 
 }  // namespace
+
+nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes) {
+  nb::dict result;
+  if (!op) return result;
+  for (const graph::Parameter& parameter : op->sig.parameters) {
+    const auto index = static_cast<size_t>(parameter.index);
+    if (parameter.is_tensor() || index >= attributes.size()) continue;
+    const graph::Attribute& attribute = attributes[index];
+    const bool is_usual = parameter.fallback && *parameter.fallback == attribute;
+    if (is_usual || parameter.type == graph::ParameterType::generator) continue;
+    result[parameter.name.c_str()] = graph::attribute_text(attribute);
+  }
+  return result;
+}
 
 nb::object wrap_node(Node* node, int32_t row) {
   const bool whole = row == graph::ValueData::whole;

@@ -187,7 +187,6 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     combinations,
     cosine_similarity,
     cross,
-    diff,
     dist,
     div,
     dsplit,
@@ -260,7 +259,7 @@ OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
 
 _METHOD_NAMES = """
-add aminmax argsort argwhere cross diff dist div dsplit equal float_power hsplit index_put inner
+add aminmax argsort argwhere cross dist div dsplit equal float_power hsplit index_put inner
 isreal kron max min mode msort nanmean nonzero norm positive quantile scatter scatter_add sort
 split sub tensor_split topk trace var vdot vsplit
 """.split()
@@ -270,6 +269,8 @@ METHODS: dict[str, Any] = {
     **COMPOSITE_METHODS,
     **WRITERS,
     "add_": add_,
+    # The package's `diff` is the viewer's, which takes graphs as well.
+    "diff": diff,
     "div_": div_,
     "exponential_": exponential_,
     "expand_as": expand_as,

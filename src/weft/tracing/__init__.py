@@ -1,5 +1,7 @@
 """Runs as plain data: what was recorded, what ran, what Python read, and where."""
 
+from weft.tracing.fold import Folded, Group, fold
+from weft.tracing.json_format import TraceFormatError, from_data, from_json, to_data, to_json
 from weft.tracing.model import (
     VERSION,
     Backward,
@@ -18,6 +20,7 @@ from weft.tracing.model import (
     Trace,
 )
 from weft.tracing.recording import Recording, record
+from weft.tracing.sources import collect_sources
 from weft.tracing.walking import of_tensors
 
 __all__ = [
@@ -26,7 +29,9 @@ __all__ = [
     "BackwardStep",
     "Batch",
     "Failure",
+    "Folded",
     "Frame",
+    "Group",
     "Input",
     "ModuleCall",
     "Node",
@@ -37,6 +42,13 @@ __all__ = [
     "Result",
     "Statistics",
     "Trace",
+    "TraceFormatError",
+    "collect_sources",
+    "fold",
+    "from_data",
+    "from_json",
     "of_tensors",
     "record",
+    "to_data",
+    "to_json",
 ]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gc
 import inspect
-import linecache
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
@@ -34,8 +35,7 @@ from weft.tracing.model import (
     Statistics,
     Trace,
 )
-
-_LINES_AROUND = 4
+from weft.tracing.sources import collect_sources
 
 
 class _Module(Protocol):
@@ -80,7 +80,10 @@ class Recording:
         rules: bool = False,
     ) -> None:
         self.title = title
+        self.began = time.perf_counter()  # the times of the trace count from here
         self.failure: BaseException | None = None
+        self.value: Any = None
+        self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
         self._outputs: list[Tensor] = []
         self._recorder = _core.Recorder(
@@ -128,6 +131,10 @@ class Recording:
         """Say what the run's results are: the trace's outputs."""
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
+    def number(self, tensor: Tensor) -> int:
+        """Return the number of the node that made a tensor, -1 if it is not in the trace."""
+        return self._recorder.node_of(tensor)
+
     def clear(self) -> None:
         """Forget what was recorded so far."""
         self._recorder.clear()
@@ -139,16 +146,22 @@ class Recording:
         gc.disable()
         try:
             return _Assembly(
-                self._recorder, self._names, self._outputs, self.failure, self.title
+                self._recorder, self._names, self._outputs, self.failure, self.title, self.outer
             ).trace
         finally:
             if was_on:
                 gc.enable()
 
-    def last(self) -> Trace:
-        """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
-        first = max(len(self._recorder) - 1, 0)
-        return _Assembly(self._recorder, [], [], None, self.title, first).trace
+    def last(self) -> Node:
+        """Return the last node alone, for `on_node`: cheap in a long run.
+
+        It has no names and no statistics, which only the whole trace has.
+        """
+        return _lone_node(self._recorder.nodes(len(self._recorder) - 1)[0])
+
+    def module_paths(self) -> tuple[str, ...]:
+        """Return the path of each call of a module so far; a node's `module` counts them."""
+        return tuple(call.path for call in _module_calls(self._recorder.modules()))
 
 
 def record(
@@ -158,22 +171,19 @@ def record(
     *,
     title: str = "",
     values: bool = True,
-) -> tuple[Trace, Any]:
-    """Call a function or module under a recording; return the trace and the result.
+) -> Recording:
+    """Call a function or module and return the recording of it, with what it returned as `value`.
 
-    An exception ends the run and is the trace's `failure`; the result is then None.
+    An exception ends the run and is the recording's `failure`.
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
-    run.name(_argument_names(function, args, kwargs))
-    result = None
-    try:
-        with run:
-            result = function(*args, **kwargs)
-    except Exception:  # noqa: BLE001 - kept as the trace's failure
-        return run.trace(), None
-    run.result(result)
-    return run.trace(), result
+    run.name(argument_names(function, args, kwargs))
+    run.outer = _core.positions_now()
+    with suppress(Exception), run:
+        run.value = function(*args, **kwargs)
+    run.result(run.value)
+    return run
 
 
 def _name_of(function: Any) -> str:
@@ -181,9 +191,10 @@ def _name_of(function: Any) -> str:
     return str(name) if name else type(function).__name__
 
 
-def _argument_names(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return what a function is called with by the names of its parameters."""
     try:
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
@@ -215,22 +226,6 @@ class Places:
             self.places.append(Place(file, line, function, offset))
         return self._numbers[position]
 
-    def sources(self) -> dict[str, dict[int, str]]:
-        """Return the lines around all places."""
-        lines: dict[str, set[int]] = {}
-        for place in self.places:
-            around = range(place.line - _LINES_AROUND, place.line + _LINES_AROUND + 1)
-            lines.setdefault(place.file, set()).update(around)
-        sources: dict[str, dict[int, str]] = {}
-        for file, wanted in lines.items():
-            text = linecache.getlines(file)
-            sources[file] = {
-                line: text[line - 1].rstrip("\n")
-                for line in sorted(wanted)
-                if 0 < line <= len(text)
-            }
-        return {file: text for file, text in sources.items() if text}
-
 
 def statistics_of(data: tuple[Any, ...]) -> Statistics:
     """Make Statistics of what the core counted."""
@@ -259,18 +254,16 @@ class _Assembly:
         outputs: list[Tensor],
         failure: BaseException | None,
         title: str,
-        first: int = 0,
+        outer: list[int],
     ) -> None:
         self._recorder = recorder
         self._places = Places()
         self._statistics = [statistics_of(data) for data in recorder.statistics()]
-        self._frames = [
-            Frame(self._places.number(position), caller) for position, caller in recorder.frames()
-        ]
-        self._raw = recorder.nodes(first)
+        self._frames = self._inner_frames(recorder.frames(), outer)
+        self._raw = recorder.nodes()
         self._leaf_numbers: dict[int, int] | None = None  # by node of the graph of gradients
         modules = recorder.modules()
-        self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
+        self._leaf_names = self._find_leaf_names(modules, names)
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
         gradients = self._gradients(recorder.backwards())
@@ -278,7 +271,10 @@ class _Assembly:
         self.trace = Trace(
             title=title,
             frames=tuple(self._frames),
-            modules=_module_calls(modules),
+            modules=_module_calls(
+                (module, caller, -1 if frame in self._around else frame)
+                for module, caller, frame in modules
+            ),
             nodes=tuple(self._node(i, gradients) for i in range(len(self._raw))),
             outputs=tuple(
                 Input(node) for node in (recorder.node_of(one) for one in outputs) if node >= 0
@@ -289,9 +285,20 @@ class _Assembly:
             failure=ended_by,
             seconds=max((data[10] + data[11] for data in self._raw), default=0.0),
         )
-        self.trace = replace(
-            self.trace, places=tuple(self._places.places), sources=self._places.sources()
-        )
+        places = self._places.places
+        self.trace = replace(self.trace, places=tuple(places), sources=collect_sources(places))
+
+    def _inner_frames(self, frames: list[tuple[int, int]], outer: list[int]) -> list[Frame]:
+        """Return the frames, cut off from the chain of calls around the run."""
+        depths: dict[int, int] = {-1: 0}  # of those that belong to the chain
+        found: list[Frame] = []
+        for index, (position, caller) in enumerate(frames):
+            depth = depths.get(caller)
+            if depth is not None and depth < len(outer) and outer[depth] == position:
+                depths[index] = depth + 1
+            found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
+        self._around = depths.keys()
+        return found
 
     def _find_leaf_names(
         self, modules: list[tuple[Any, int, int]], names: list[tuple[str, Tensor]]
@@ -335,33 +342,9 @@ class _Assembly:
         return found
 
     def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
-        (
-            op, kind, requires_grad, inputs, results, attributes, frame, module, example,
-            in_backward, start, seconds, saved, _, last,
-        ) = self._raw[index]  # fmt: skip
-        name = self._leaf_names.get(index, "")
-        if kind == "leaf":
-            kind = "parameter" if requires_grad else "input" if name else "constant"
-            op = kind
-        return Node(
-            op=op.removesuffix("Backward"),  # of a user's function
-            kind=kind,
-            inputs=tuple(
-                Input(node, output) if node >= 0 else Input(number=number)
-                for node, output, number in inputs
-            ),
-            results=tuple(self._result(data, gradients) for data in results),
-            attributes=attributes,
-            frame=frame,
-            module=module,
-            start=start,
-            seconds=seconds,
-            example=example,
-            name=name,
-            saved=saved,
-            sequence=last,
-            phase="backward" if in_backward else "forward",
-        )
+        data = self._raw[index]
+        results = tuple(self._result(result, gradients) for result in data[4])
+        return _lone_node(data, self._leaf_names.get(index, ""), results)
 
     def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
         shape, dtype, size, statistics, producer, output, row = data
@@ -372,6 +355,7 @@ class _Assembly:
             bytes=size,
             value=self._statistic(statistics),
             gradient=self._statistic(-1 if gradient is None else gradient),
+            requires_grad=producer != 0,
         )
 
     def _read(self, data: tuple[Any, ...]) -> Read:
@@ -402,6 +386,7 @@ class _Assembly:
                 max(len(live), 1),
                 self._some(incoming[:: max(len(live), 1)]),
                 self._some(outgoing),
+                node,
             )
             for name, node, took, begin, live, incoming, outgoing in rules
         )
@@ -430,11 +415,46 @@ class _Assembly:
         return Failure(type(error).__name__, str(error), caller, len(self._raw))
 
 
+def _lone_node(
+    data: tuple[Any, ...], name: str = "", results: tuple[Result, ...] | None = None
+) -> Node:
+    (
+        op, kind, requires_grad, inputs, given, attributes, frame, module, example, in_backward,
+        start, seconds, saved, _, last,
+    ) = data  # fmt: skip
+    if kind == "leaf":
+        kind = op = "parameter" if requires_grad else "input" if name else "constant"
+    if results is None:
+        results = tuple(
+            Result(tuple(shape), dtype, size, requires_grad=producer != 0)
+            for shape, dtype, size, _, producer, *_ in given
+        )
+    return Node(
+        op=op.removesuffix("Backward"),  # of a user's function
+        kind=kind,
+        inputs=tuple(
+            Input(node, output) if node >= 0 else Input(number=number)
+            for node, output, number in inputs
+        ),
+        results=results,
+        attributes=attributes,
+        frame=frame,
+        module=module,
+        start=start,
+        seconds=seconds,
+        example=example,
+        name=name,
+        saved=saved,
+        sequence=last,
+        phase="backward" if in_backward else "forward",
+    )
+
+
 def _own_folder() -> str:
     return __file__[: -len("tracing/recording.py")]
 
 
-def _module_calls(modules: list[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
+def _module_calls(modules: Iterable[tuple[Any, int, int]]) -> tuple[ModuleCall, ...]:
     calls: list[ModuleCall] = []
     names: dict[int, dict[int, str]] = {}  # of the modules below each outermost one
     roots: list[Any] = []
@@ -468,7 +488,7 @@ class _Covering:
         self._leaves = {
             result[4]: index
             for index, data in enumerate(nodes)
-            if data[1] == "leaf"
+            if data[1] == "leaf" and data[2]
             for result in data[4]
             if result[4]
         }

@@ -10,6 +10,7 @@ from weft._core import Tensor
 from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import Frame, Input, Node, Read, Result, Statistics, Trace
 from weft.tracing.recording import Places, statistics_of
+from weft.tracing.sources import collect_sources
 
 if TYPE_CHECKING:
     from weft.tracing.model import ReadKind
@@ -62,7 +63,7 @@ class _Walk:
             reads=reads,
             frames=tuple(Frame(place) for place in self._frames),
             places=tuple(self._places.places),
-            sources=self._places.sources(),
+            sources=collect_sources(self._places.places),
         )
 
     def _known(
@@ -127,7 +128,13 @@ class _Walk:
         values, gradients = node._values, node._gradients
         value = values[output] if output < len(values) else None
         gradient = gradients[output] if output < len(gradients) else None
-        return Result(shape, dtype, value=_statistics(value), gradient=_statistics(gradient))
+        return Result(
+            shape,
+            dtype,
+            value=_statistics(value),
+            gradient=_statistics(gradient),
+            requires_grad=True,
+        )
 
     def _reads(self, nodes: list[Node]) -> tuple[Read, ...]:
         """Return the decisions that were taken while these nodes were made."""
@@ -176,7 +183,14 @@ def _statistics(tensor: Tensor | None) -> Statistics | None:
 def _result(tensor: Tensor, gradient: Statistics | None = None) -> Result:
     if gradient is None and (tensor.is_leaf or tensor.retains_grad):
         gradient = _statistics(tensor.grad)
-    return Result(tuple(tensor.shape), tensor.dtype.name, 0, _statistics(tensor), gradient)
+    return Result(
+        tuple(tensor.shape),
+        tensor.dtype.name,
+        0,
+        _statistics(tensor),
+        gradient,
+        tensor.requires_grad,
+    )
 
 
 def _constant(tensor: Tensor) -> Node:
