@@ -75,7 +75,7 @@ class Live:
         self._is_watching = self._is_lazy = False
 
     def __enter__(self) -> Self:
-        os.register_at_fork(after_in_child=self._leave)
+        _watching.append(self)
         self._boundaries.__enter__()
         self._is_watching = True
         self._patient_until = time.perf_counter() + _PATIENCE
@@ -94,10 +94,12 @@ class Live:
         self._is_watching = False
         self._boundaries.__exit__(None, None, None)
         self._overflow.end()
+        _watching.remove(self)
         failure = None if isinstance(error, SystemExit) else error
         run = Recording(values=False).__enter__() if self._run is None else self._run
         run.__exit__(type(failure) if failure else None, failure, trace)
         self._safely(self._finish, run, failure)
+        self._run = None  # it holds the failure, and with it the program's frames
 
     # ---- told by Boundaries --------------------------------------------------------------------
 
@@ -258,9 +260,21 @@ class Live:
         """Watch no more: after an error, or in a forked process, where nobody would see it."""
         if self._is_watching:
             self._is_watching = False
+            _watching.remove(self)
             self._boundaries.__exit__(None, None, None)
             if self._run is not None:
                 _stopped(self._run)
+
+
+_watching: list[Live] = []
+
+
+def _leave_in_child() -> None:
+    for live in tuple(_watching):
+        live._leave()
+
+
+os.register_at_fork(after_in_child=_leave_in_child)
 
 
 def _stopped(run: Recording) -> bool:
