@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,6 +31,16 @@ def test_a_variable() -> None:
     assert answer.nodes == 3
     assert answer.bytes == 12
     assert answer.place is not None
+
+
+def test_a_weak_proxy_of_something_dead_is_no_obstacle() -> None:
+    class Thing:
+        pass
+
+    held = [weakref.proxy(Thing()), w * 2]
+    assert names(why_alive(held[1])) == [
+        "held[1] in test_a_weak_proxy_of_something_dead_is_no_obstacle()"
+    ]
 
 
 def test_an_item_of_a_list_with_the_line_that_put_it_there() -> None:

@@ -154,12 +154,13 @@ def live_tensors() -> list[Tensor]:
     """Return the tensors that containers, objects and running functions hold."""
     found: dict[int, Tensor] = {}
     for one in gc.get_referents(*gc.get_objects()):
-        if isinstance(one, Tensor):
+        # Not isinstance, which asks a weak proxy of something dead for its class.
+        if issubclass(type(one), Tensor):
             found[id(one)] = one
     for frame in running_frames():
         variables = Variables(frame)
         for value in variables.values():
-            if isinstance(value, Tensor):
+            if issubclass(type(value), Tensor):
                 found[id(value)] = value
         variables.close()
     return list(found.values())
