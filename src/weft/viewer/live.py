@@ -254,9 +254,9 @@ class Live:
             function(*args)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not the program's
             self._store.set_status(f"not watching any more: {type(error).__name__}: {error}")
-            self._leave()
+            self.leave()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """Watch no more: after an error, or in a forked process, where nobody would see it."""
         if self._is_watching:
             self._is_watching = False
@@ -271,7 +271,7 @@ _watching: list[Live] = []
 
 def _leave_in_child() -> None:
     for live in tuple(_watching):
-        live._leave()
+        live.leave()
 
 
 os.register_at_fork(after_in_child=_leave_in_child)
