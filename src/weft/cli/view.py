@@ -123,8 +123,8 @@ def _save(store: Store, path: Path) -> None:
 
 
 def _stay(server: ViewerServer) -> None:
-    _say(f"the script has ended; the page stays at {server.address} until Ctrl-C.")
     try:
+        _say(f"the script has ended; the page stays at {server.address} until Ctrl-C.")
         Event().wait()
     except KeyboardInterrupt:
         print(file=sys.stderr)
