@@ -249,6 +249,7 @@ class _Assembly:
         self._frames = self._inner_frames(recorder.frames(), outer)
         self._raw = recorder.nodes(first)
         modules = recorder.modules()
+        self._given: set[int] = set()  # leaves that are arguments of the call
         self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
@@ -295,7 +296,11 @@ class _Assembly:
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 found.setdefault(self._recorder.node_of(tensor), name)
         for name, tensor in names:
-            found.setdefault(self._recorder.node_of(tensor), name)
+            node = self._recorder.node_of(tensor)
+            # A tensor that was given by itself is an input; one of many may be a weight.
+            if node not in found and name.isidentifier():
+                self._given.add(node)
+            found.setdefault(node, name)
         found.pop(-1, None)
         return found
 
@@ -317,7 +322,8 @@ class _Assembly:
         ) = self._raw[index]  # fmt: skip
         name = self._leaf_names.get(index, "")
         if kind == "leaf":
-            kind = "parameter" if requires_grad else "input" if name else "constant"
+            is_input = index in self._given or (name and not requires_grad)
+            kind = "input" if is_input else "parameter" if requires_grad else "constant"
             op = kind
         return Node(
             op=op.removesuffix("Backward"),  # of a user's function
