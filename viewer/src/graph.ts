@@ -296,8 +296,10 @@ export class Graph {
     return children;
   }
 
+  /** Boxes stand in the order of recording, but inputs before what may read them. */
   orderOf(box: number): number {
-    return this.isGroup(box) ? this.first[this.groupAt(box)]! - 0.5 : box;
+    if (this.isGroup(box)) return this.first[this.groupAt(box)]! - 0.5;
+    return this.items[box]!.kind === "input" ? box - this.items.length : box;
   }
 
   /** A level with very many boxes is folded once more, into stretches of the order of recording. */

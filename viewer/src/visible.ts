@@ -250,7 +250,7 @@ export function countBoxes(graph: Graph, open: ReadonlySet<number>): number {
 }
 
 /** With fewer boxes than these, a first view opens loops too. */
-const FEW_BOXES = 8;
+const FEW_BOXES = 5;
 
 function isRolledUp(graph: Graph, box: number): boolean {
   const { kind, count } = graph.groups[graph.groupAt(box)]!;
