@@ -50,5 +50,7 @@ if __name__ == "__main__":
     show("The sum is negative", NEGATIVE)
     print("What differs, says weft.diff:\n")
     print(weft.diff(graph_of("positive", POSITIVE), graph_of("negative", NEGATIVE)))
-    print("\nChange a number in examples/demo.py and run it again: .venv/bin/python examples/demo.py")
+    print(
+        "\nChange a number in examples/demo.py and run it again: .venv/bin/python examples/demo.py"
+    )
     print()

@@ -249,8 +249,10 @@ export function countBoxes(graph: Graph, open: ReadonlySet<number>): number {
   return sum;
 }
 
-/** With fewer boxes than these, a first view opens loops too. */
+/** With fewer boxes than these, a first view opens loops too, if they did not run too often. */
 const FEW_BOXES = 5;
+const MOST_ROUNDS = 300;
+const ROOM_INSIDE = 20;
 
 function isRolledUp(graph: Graph, box: number): boolean {
   const { kind, count } = graph.groups[graph.groupAt(box)]!;
@@ -273,8 +275,9 @@ export function firstOpen(graph: Graph, most = 60): Set<number> {
     open.add(group);
     seen += graph.childrenOf(group).length;
   };
+  let room = most;
   const fits = (groups: number[]): boolean =>
-    seen + groups.reduce((sum, group) => sum + graph.childrenOf(group).length, 0) <= most;
+    seen + groups.reduce((sum, group) => sum + graph.childrenOf(group).length, 0) <= room;
 
   const openAlike = (level: number[]): void => {
     const alike = new Map<string, number[]>();
@@ -313,8 +316,9 @@ export function firstOpen(graph: Graph, most = 60): Set<number> {
     loops.sort((a, b) => graph.sums[a]!.items - graph.sums[b]!.items);
     const loop = loops.pop();
     if (loop === undefined) break;
-    if (!fits([loop])) continue;
+    if (graph.childrenOf(loop).length > MOST_ROUNDS) continue;
     openGroup(loop);
+    room = Math.max(most, seen + ROOM_INSIDE);
     openFirst(groupsIn(loop));
   }
   return open;
