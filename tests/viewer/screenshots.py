@@ -30,7 +30,7 @@ def graph(shown: Shown) -> None:
     shown.toggle("iteration 1")
     shown.toggle("blocks.0 (Block)")
     shown.press("h")
-    shown.click("add")
+    shown.click("cat")
 
 
 def decide(shown: Shown) -> None:
@@ -128,7 +128,7 @@ def readme() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("f.py").write_text(program, encoding="utf-8")
         linecache.checkcache()
-        exec(compile(program, "f.py", "exec"), {"weft": weft})  # noqa: S102
+        exec(compile(program, "f.py", "exec"), {"weft": weft})
         page = Path("f.html").read_text(encoding="utf-8")
     head, tail = pages.PLACE.split("null")
     return json.loads(page.split(head)[1].split(tail)[0])
