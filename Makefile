@@ -65,7 +65,7 @@ src/weft/viewer/page.html: $(viewer_sources) scripts/build_viewer.py .venv/.prep
 
 viewer: src/weft/viewer/page.html ## build the viewer's page alone
 
-demo: build ## build, show two graphs, train on ListOps (two minutes; DEMO="..." for options)
+demo: build ## build, show two graphs, train on ListOps, write build/demo/index.html (DEMO="..." for options)
 	@$(PYTHON) examples/demo.py
 	@$(PYTHON) examples/listops.py $(DEMO)
 

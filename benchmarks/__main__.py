@@ -48,6 +48,7 @@ def build_cases(weft: Any, torch: Any, settings: Settings) -> dict[str, Callable
         "long-chain": partial(whole.measure_long_chain, settings),
         "many-graphs": whole.measure_many_graphs,
         "checkpoint": whole.measure_checkpoint,
+        "trace": whole.measure_trace,
         "lines": whole.measure_lines,
     }
     return cases

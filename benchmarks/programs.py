@@ -135,7 +135,46 @@ def saved_bytes(library: Any, layers: int) -> dict[str, float]:
     return {"plain": plain, "checkpointed": checkpointed, "ratio": plain / checkpointed}
 
 
-PROGRAMS = {"long_chain": long_chain, "many_graphs": many_graphs, "saved_bytes": saved_bytes}
+def traced_chain(library: Any, length: int) -> dict[str, float]:
+    """Record a chain of so many ops without and with a trace; say what the trace cost a node."""
+    recording = importlib.import_module("weft.tracing").Recording
+    x = library.ones(8, requires_grad=True)
+
+    def chain() -> float:
+        y = x
+        begin = clock()
+        for _ in range(length):
+            y = y * 1.0001
+        return clock() - begin
+
+    plain = min(chain() for _ in range(4))
+    traced, grown, assembled = [], [], []
+    for _ in range(4):
+        run = recording(values=False)
+        gc.collect()
+        before = resident_bytes()
+        with run:
+            traced.append(chain())
+        grown.append(resident_bytes() - before)
+        begin = clock()
+        if len(run.trace().nodes) < length:
+            raise RuntimeError("the trace has fewer nodes than the chain has ops")
+        assembled.append(clock() - begin)
+        del run
+    # Memory is reused from the second round on, so the first one tells what a trace takes.
+    return {
+        "seconds": (min(traced) - plain) / length,
+        "bytes": grown[0] / length,
+        "trace_seconds": min(assembled) / length,
+    }
+
+
+PROGRAMS = {
+    "long_chain": long_chain,
+    "many_graphs": many_graphs,
+    "saved_bytes": saved_bytes,
+    "traced_chain": traced_chain,
+}
 
 if __name__ == "__main__":
     program, library_name, size, clock_name = sys.argv[1:]

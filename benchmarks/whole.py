@@ -17,6 +17,7 @@ from benchmarks.measure import Row, Settings, Spread, uses_cpu_time
 ROOT = Path(__file__).resolve().parent.parent
 CHAIN_LENGTH = 1_000_000
 GRAPHS = 10_000
+TRACED = 100_000
 
 
 def run_program(name: str, library: str, size: int) -> dict[str, float]:
@@ -137,6 +138,25 @@ def measure_checkpoint() -> list[Row]:
     note = f"{weft['plain'] / 1e6:.1f} MB to {weft['checkpointed'] / 1e6:.1f} MB"
     title = "checkpoint of 20 layers, saved bytes"
     return [Row(title, ratio, None, "x fewer", "at least", required=3.0, note=note)]
+
+
+def measure_trace() -> list[Row]:
+    """Compare a chain of ops with the same chain under the recorder, without values."""
+    weft = run_program("traced_chain", "weft", TRACED)
+    title = "a trace, a node of a chain"
+    note = f"and {weft['trace_seconds'] * 1e6:.1f} us where the trace is made plain data"
+    return [
+        Row(
+            f"{title}: time",
+            Spread.of([weft["seconds"]]),
+            None,
+            "s",
+            "at most",
+            required=2e-6,
+            note=note,
+        ),
+        Row(f"{title}: memory", Spread.of([weft["bytes"]]), None, "B", "at most", required=400),
+    ]
 
 
 def measure_lines() -> list[Row]:

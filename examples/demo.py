@@ -2,6 +2,8 @@
 
 # ruff: noqa: SIM108 (the if is what this program is about)
 
+from dataclasses import replace
+
 import weft
 import weft.debug
 
@@ -12,6 +14,23 @@ def branch(x):
     else:
         y = (x - 2).tanh()
     return y
+
+
+def loss_of(x):
+    y = branch(x)
+    loss = (y * y).sum()
+    loss.backward()
+    return loss
+
+
+POSITIVE = [1.0, -1.0, 2.0]
+NEGATIVE = [-3.0, 2.5, 0.25]
+
+
+def graph_of(title, numbers):
+    """Run the function, forward and backward, and return what was recorded."""
+    graph = weft.graph(loss_of, weft.tensor(numbers, requires_grad=True))
+    return weft.graph(replace(graph.trace, title=title))
 
 
 def show(title, numbers):
@@ -25,7 +44,13 @@ def show(title, numbers):
     print()
 
 
-print("The same function records another graph when its `if` goes the other way.\n")
-show("The sum is positive", [1.0, -1.0, 2.0])
-show("The sum is negative", [-3.0, 2.5, 0.25])
-print("Change a number in examples/demo.py and run it again: .venv/bin/python examples/demo.py\n")
+if __name__ == "__main__":
+    print("The same function records another graph when its `if` goes the other way.\n")
+    show("The sum is positive", POSITIVE)
+    show("The sum is negative", NEGATIVE)
+    print("What differs, says weft.diff:\n")
+    print(weft.diff(graph_of("positive", POSITIVE), graph_of("negative", NEGATIVE)))
+    print(
+        "\nChange a number in examples/demo.py and run it again: .venv/bin/python examples/demo.py"
+    )
+    print()

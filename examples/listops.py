@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from demo_page import write_index
 from listops_data import (
     DEEPEST,
     OPERATORS,
@@ -168,7 +169,9 @@ def train(
             deepest = deepest_at(done)
             trainer.set_learning_rate(step, done)
             batch = draw_batch(generator, settings.batch, deepest, forbidden)
+            begin = time.perf_counter()
             report.losses.append(trainer.step(batch))
+            report.step_seconds.append(time.perf_counter() - begin)
             report.deepest.append(deepest)
             step += 1
             report.seconds = time.perf_counter() - start
@@ -254,7 +257,7 @@ def show_answers(trainer: Trainer, examples: Sequence[Example]) -> None:
 
 
 def run(settings: Settings) -> None:
-    """Train, tell how it went, and write the page."""
+    """Train, tell how it went, and write the pages."""
     weft.manual_seed(settings.seed)
     generator = random.Random(settings.seed)
     held_out = draw_held_out(generator, settings.held_out)
@@ -281,6 +284,11 @@ def run(settings: Settings) -> None:
     )
     write_page(settings.page, report, table(report, held_out))
     print(f"Curves: {settings.page.resolve()}")
+    index = write_index(settings.page.with_name("index.html"), trainer.loss, report)
+    if index is None:
+        print("The viewer's page is not built, so there is no page of graphs: run `make viewer`.")
+    else:
+        print(f"Graphs, their difference, the batched plan and the curves: {index.resolve()}")
 
 
 def read_settings() -> Settings:

@@ -22,6 +22,7 @@ class Report:
     majority: tuple[int, float]  # the most frequent answer, and its accuracy
     batch: int
     losses: list[float] = field(default_factory=list)
+    step_seconds: list[float] = field(default_factory=list)
     deepest: list[int] = field(default_factory=list)  # at each step
     accuracies: list[tuple[int, float]] = field(default_factory=list)  # step, accuracy
     by_depth: dict[int, float] = field(default_factory=dict)

@@ -120,16 +120,22 @@ def install(python: Path, environment: Path, group: str) -> None:
     stamp.write_text(wanted)
 
 
-def install_browser() -> None:
-    """Install the browser that tests of the viewer's page run in, or say that it cannot be done."""
-    if any(map(shutil.which, BROWSERS)):
+def install_programs() -> None:
+    """Install what the tests of the viewer run, or say loudly that it cannot be done."""
+    install_program(BROWSERS, "chromium", "the tests of the viewer's page")
+    install_program(("dot",), "graphviz", "the tests of what the viewer writes for Graphviz")
+
+
+def install_program(names: tuple[str, ...], package: str, purpose: str) -> None:
+    """Install a package of the system, unless one of its programs is there."""
+    if any(map(shutil.which, names)):
         return
-    print("Installing chromium for the tests of the viewer's page", flush=True)
+    print(f"Installing {package} for {purpose}", flush=True)
     reason = "apt-get is not on this machine"
     if shutil.which("apt-get") is not None:
         reason = "only root may install it"
         if os.geteuid() == 0:
-            install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+            install = ["apt-get", "install", "-y", "--no-install-recommends", package]
             environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
             for command in (install, ["apt-get", "update"], install):
                 result = subprocess.run(
@@ -141,8 +147,8 @@ def install_browser() -> None:
     bar = "*" * 78
     print(
         f"{bar}\n"
-        f"The tests of the viewer's page need chromium, and {reason}.\n"
-        "They are skipped here; with CI=1 they fail. Install the package `chromium`.\n"
+        f"{purpose[0].upper()}{purpose[1:]} need {package}, and {reason}.\n"
+        f"They are skipped here; with CI=1 they fail. Install the package `{package}`.\n"
         f"{bar}",
         flush=True,
     )
@@ -177,7 +183,7 @@ def main() -> None:
         if group != "oracle":
             install(python, environment, group)
     if "test" in groups:
-        install_browser()
+        install_programs()
     if "oracle" in groups:
         # PyTorch stays out of .venv, where no test may come to need it by accident. The second
         # environment holds PyTorch alone and sees the packages of the first.

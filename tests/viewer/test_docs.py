@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tests.viewer import pages, samples
+import pytest
+
+from tests.viewer import pages, samples, screenshots
 from tests.viewer.pages import Shown
 
+README = (pages.ROOT / "README.md").read_text(encoding="utf-8")
 DOC = (pages.ROOT / "docs" / "viewer.md").read_text(encoding="utf-8")
 
 
@@ -27,6 +30,17 @@ def test_pictures_are_there_and_small() -> None:
     assert len(pictures) >= 10
     for picture in pictures:
         assert (pages.ROOT / "docs" / "images" / picture).stat().st_size < 200_000
+
+
+def test_program_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    page = screenshots.readme()
+    printed = capsys.readouterr().out
+    assert "`if x.sum() > 0` at line 2 was True on the left and False on the right" in printed
+    kinds = [node.get("kind") for node in page["graphs"][0]["trace"]["nodes"]]
+    assert kinds.count("decision") == 1
+    picture = re.search(r"\(docs/images/([\w-]+)\.png\)", README)
+    assert picture is not None
+    assert picture[1] in screenshots.PICTURES
 
 
 def test_keys_are_those_of_the_help(show: Callable[..., Shown]) -> None:

@@ -222,9 +222,12 @@ export class App {
   }
 
   private makeTabs(): void {
+    const all = this.allTabs();
+    // Many have a row of their own, beside the tools they would be cut off.
+    this.tabs.parentElement?.classList.toggle("many-tabs", all.length > 3);
     replace(
       this.tabs,
-      ...this.allTabs().map(({ tab, title }) =>
+      ...all.map(({ tab, title }) =>
         h(
           "button",
           {

@@ -3,7 +3,7 @@
 import type { Colouring } from "./colours";
 import { HEADER } from "./layout";
 import { type Content, type Contents, FONTS } from "./measure";
-import type { Box, Scene, Segment } from "./scene";
+import { type Box, type Scene, type Segment, titleScale } from "./scene";
 import type { Theme } from "./theme";
 
 export interface Transform {
@@ -28,8 +28,12 @@ export interface DrawState {
 
 const FADED = 0.22;
 const GHOST = 0.1;
+const TITLE = 14;
 
 export class Drawing {
+  /** What titles, portals and labels cover: left, top, right, bottom. */
+  private readonly taken: [number, number, number, number][] = [];
+
   constructor(
     private readonly context: CanvasRenderingContext2D,
     private readonly scene: Scene,
@@ -395,28 +399,30 @@ export class Drawing {
     for (const box of boxes) {
       if (!box.open) continue;
       const content = this.contents.of(box.box);
-      const scale = transform.k < 0.75 ? Math.min(0.75 / transform.k, 4) : 1;
+      const scale = titleScale(transform.k);
       const room = box.width - 16;
       if (room * transform.k < 46) continue;
       context.globalAlpha = this.state.replay === null ? 1 : Math.max(0.4, this.alphaOf(box.box));
       context.save();
-      context.translate(box.x, box.y);
+      // A larger title stays in the head of the group as long as there is room for it.
+      context.translate(box.x, box.y + Math.max(HEADER / 2, (TITLE / 2) * scale + 2));
       context.scale(scale, scale);
       context.font = FONTS.title;
       const width = context.measureText(content.title).width;
       const space = room / scale - 26 - (content.badge === "" ? 0 : 50);
       const shown = width > space ? fitted(context, content.title, space) : content.title;
       if (shown !== "") {
-        this.drawChevron(16, HEADER / 2, true, theme.muted);
+        this.drawChevron(16, 0, true, theme.muted);
         // A line that comes in through the title stays behind it.
         context.strokeStyle = groundAt(theme, box.depth);
         context.lineWidth = 5;
         context.lineJoin = "round";
-        context.strokeText(shown, 28, HEADER / 2 + 0.5);
+        context.strokeText(shown, 28, 0.5);
         context.fillStyle = theme.text;
-        context.fillText(shown, 28, HEADER / 2 + 0.5);
+        context.fillText(shown, 28, 0.5);
         if (content.badge !== "")
-          this.drawBadge(content.badge, 28 + context.measureText(shown).width + 48, HEADER / 2);
+          this.drawBadge(content.badge, 28 + context.measureText(shown).width + 48, 0);
+        this.taken.push([box.x, box.y, box.x + (30 + width + (content.badge === "" ? 0 : 50)) * scale, box.y + HEADER]);
       }
       context.restore();
     }
@@ -428,17 +434,19 @@ export class Drawing {
     context.font = FONTS.chip;
     context.textBaseline = "middle";
     for (const portal of this.scene.portals) {
+      const left = this.scene.portalLeft(portal, this.transform.k);
       if (portal.x > x1 || portal.x + portal.width < x0 || portal.y > y1 || portal.y + 15 < y0) continue;
       context.globalAlpha = this.alphaOf(portal.box);
       context.beginPath();
-      context.roundRect(portal.x, portal.y, portal.width, 14, 7);
+      context.roundRect(left, portal.y, portal.width, 14, 7);
       context.fillStyle = theme.page;
       context.fill();
       context.strokeStyle = theme.accent;
       context.lineWidth = 0.8;
       context.stroke();
       context.fillStyle = theme.accent;
-      context.fillText(portal.text, portal.x + 6, portal.y + 7.5);
+      context.fillText(portal.text, left + 6, portal.y + 7.5);
+      this.taken.push([left, portal.y, left + portal.width, portal.y + 14]);
     }
     context.globalAlpha = 1;
   }
@@ -454,10 +462,11 @@ export class Drawing {
       if (state.replay !== null && edge.born >= state.replay) continue;
       const text = edge.control ? edge.labels.join(", ") : edge.count > 1 ? `${edge.count} tensors` : "";
       if (text === "") continue;
-      const last = points.length - 2;
-      const x = (points[last]! + points[last - 2]!) / 2;
-      const y = (points[last + 1]! + points[last - 1]!) / 2;
       const width = context.measureText(text).width + 8;
+      const place = this.freePlace(points, width);
+      if (place === null && !edge.control) continue;
+      const [x, y] = place ?? [points.at(-2)!, (points.at(-1)! + points.at(-3)!) / 2];
+      this.taken.push([x - width / 2, y - 7, x + width / 2, y + 7]);
       context.globalAlpha = state.highlighted !== null ? 0.5 : 0.92;
       context.fillStyle = theme.page;
       context.fillRect(x - width / 2, y - 7, width, 14);
@@ -466,6 +475,21 @@ export class Drawing {
       context.fillText(text, x, y + 0.5);
     }
     context.textAlign = "left";
+  }
+
+  /** Where along a line, from its end on, a label covers no title, no other label and no box. */
+  private freePlace(points: number[], width: number): [number, number] | null {
+    for (let at = points.length - 2; at >= 2; at -= 2)
+      for (const part of [0.5, 0.3, 0.7]) {
+        const x = points[at - 2]! * (1 - part) + points[at]! * part;
+        const y = points[at - 1]! * (1 - part) + points[at + 1]! * part;
+        const [x0, y0, x1, y1] = [x - width / 2, y - 7, x + width / 2, y + 7];
+        const covers =
+          this.taken.some((one) => one[0] < x1 && one[2] > x0 && one[1] < y1 && one[3] > y0) ||
+          this.scene.boxesIn(x0, y0, x1, y1).some((box) => !box.open);
+        if (!covers) return [x, y];
+      }
+    return null;
   }
 
   /** Rings around what is selected, hovered, found, newest or failed. */

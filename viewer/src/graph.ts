@@ -115,7 +115,11 @@ export class Graph {
   labelOf(box: number): string {
     if (!this.isGroup(box)) return this.items[box]!.label;
     const { kind, label } = this.groups[this.groupAt(box)]!;
-    if (kind === "iteration") return `iteration ${label}`;
+    if (kind === "iteration") {
+      // Examples are numbered from 0, as the nodes say it.
+      const mapped = this.groups[this.parentOf(box)]?.label === "weft.map" && /^\d+$/.test(label);
+      return mapped ? `example ${Number(label) - 1}` : `iteration ${label}`;
+    }
     for (let at = this.parentOf(box); at >= 0; at = this.groups[at]!.parent) {
       const outer = this.groups[at]!;
       const path = outer.label.split(" ")[0]!;
@@ -292,8 +296,10 @@ export class Graph {
     return children;
   }
 
+  /** Boxes stand in the order of recording, but inputs before what may read them. */
   orderOf(box: number): number {
-    return this.isGroup(box) ? this.first[this.groupAt(box)]! - 0.5 : box;
+    if (this.isGroup(box)) return this.first[this.groupAt(box)]! - 0.5;
+    return this.items[box]!.kind === "input" ? box - this.items.length : box;
   }
 
   /** A level with very many boxes is folded once more, into stretches of the order of recording. */

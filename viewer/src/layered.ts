@@ -102,15 +102,16 @@ function makeRanks(input: LevelInput): Ranked {
   let { rank, ranks } = rankOf(input, portal);
   const count = input.widths.length;
   if (count > 16) {
-    const { out } = neighbours(count, input.edges);
+    const { into, out } = neighbours(count, input.edges);
     let any = false;
     input.edges.forEach(([source, target], at) => {
       const span = rank[target]! - rank[source]!;
       const port = source < input.ports[0] || target >= count - input.ports[1];
       if (span > (port ? 2 * LONG : LONG)) any = portal[at] = true;
     });
-    // What very many read, most of them far away, is a line to none but the next.
-    out.forEach((edges) => {
+    // What very many read, most of them far away, is a line to none but the next; so is what reads
+    // very many.
+    [...out, ...into].forEach((edges) => {
       const span = (edge: number): number => rank[input.edges[edge]![1]]! - rank[input.edges[edge]![0]]!;
       if (edges.length <= MANY || edges.filter((edge) => span(edge) > FAR).length * 2 < edges.length) return;
       for (const edge of edges) if (span(edge) > 1) any = portal[edge] = true;

@@ -36,6 +36,13 @@ export interface Portal {
   x: number;
   y: number;
   width: number;
+  /** The open group whose title it must not cover, and how wide that title is. */
+  head: { x: number; width: number } | null;
+}
+
+/** Titles of open groups grow as one moves away, so that they can still be read. */
+export function titleScale(k: number): number {
+  return k < 0.75 ? Math.min(0.75 / k, 4) : 1;
 }
 
 /** What the worker needs to know of the visible graph. */
@@ -72,11 +79,12 @@ export class Scene {
     readonly graph: Graph,
     readonly visible: Visible,
     places: LevelPlaces,
+    contents: Contents,
   ) {
     this.width = places.width;
     this.height = places.height;
     this.add(visible.root, places, 0, 0, 0);
-    this.addPortals();
+    this.addPortals(contents);
     this.makeIndexes();
   }
 
@@ -123,7 +131,7 @@ export class Scene {
     });
   }
 
-  private addPortals(): void {
+  private addPortals(contents: Contents): void {
     const ends = new Map<string, { box: number; top: boolean; others: Set<number> }>();
     const note = (box: number, top: boolean, other: number): void => {
       const key = `${box}${top ? "t" : "b"}`;
@@ -163,8 +171,24 @@ export class Scene {
         x,
         y: top ? place.y - 17 : place.y + place.height + 3,
         width,
+        head: top ? this.headAbove(place, contents) : null,
       });
     }
+  }
+
+  /** The title that is right above a box, if it is in the first row of a group. */
+  private headAbove(place: Box, contents: Contents): { x: number; width: number } | null {
+    const parent = this.graph.parentOf(place.box);
+    const outer = parent < 0 ? undefined : this.byBox.get(this.graph.groupBox(parent));
+    if (outer === undefined || place.y - 17 > outer.y + HEADER) return null;
+    const { title, badge } = contents.of(outer.box);
+    return { x: outer.x, width: 32 + textWidth(title, "title") + (badge === "" ? 0 : 50) };
+  }
+
+  /** Where a portal begins: beside the title of its group if it would cover it. */
+  portalLeft(portal: Portal, k: number): number {
+    const { x, head } = portal;
+    return head === null ? x : Math.max(x, head.x + head.width * titleScale(k));
   }
 
   private makeIndexes(): void {
@@ -210,11 +234,12 @@ export class Scene {
     return this.boxesIn(x, y, x, y).at(-1) ?? null;
   }
 
-  portalAt(x: number, y: number): Portal | null {
-    return (
-      this.portals.find((one) => x >= one.x && x <= one.x + one.width && y >= one.y && y <= one.y + 15) ??
-      null
-    );
+  portalAt(x: number, y: number, k: number): Portal | null {
+    const covers = (one: Portal): boolean => {
+      const left = this.portalLeft(one, k);
+      return x >= left && x <= left + one.width && y >= one.y && y <= one.y + 15;
+    };
+    return this.portals.find(covers) ?? null;
   }
 
   /** Wires that begin or end in a box or inside of it. */

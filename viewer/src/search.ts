@@ -24,7 +24,7 @@ class Index {
     const { trace } = graph;
     graph.groups.forEach((group, at) => {
       if (graph.childrenOf(at).length === 0 || group.kind === "part") return;
-      const title = group.kind === "iteration" ? `iteration ${group.label}` : group.label;
+      const title = group.kind === "iteration" ? graph.labelOf(graph.groupBox(at)) : group.label;
       const detail = [group.kind, placeText(placeOf(trace, group.frame))]
         .filter((one) => one !== "")
         .join(" · ");

@@ -9,7 +9,7 @@ import type { Graph } from "./graph";
 import { HEADER, type LevelPlaces } from "./layout";
 import { Layouter } from "./layouter";
 import { Contents, type Part } from "./measure";
-import { type Box, Scene, taskOf } from "./scene";
+import { type Box, Scene, taskOf, titleScale } from "./scene";
 import type { Theme } from "./theme";
 import { countBoxes, firstOpen, makeVisible } from "./visible";
 
@@ -151,7 +151,7 @@ export class GraphView {
       this.events.said((error as Error).message);
     }
     if (places === null || graph !== this.graph) return false;
-    this.scene = new Scene(graph, visible, places);
+    this.scene = new Scene(graph, visible, places, contents);
     this.layouts += 1;
     this.minimapGround = null;
     this.state.hovered = -1;
@@ -550,7 +550,7 @@ export class GraphView {
     if (box === null) return null;
     const [inX, inY] = [x - box.x, y - box.y];
     if (box.open) {
-      const scale = this.transform.k < 0.75 ? Math.min(0.75 / this.transform.k, 4) : 1;
+      const scale = titleScale(this.transform.k);
       return { box, part: null, toggle: inY < HEADER * scale && inX < 28 * scale };
     }
     const part = contents
@@ -564,7 +564,7 @@ export class GraphView {
   private clicked(event: MouseEvent): void {
     this.canvas.focus();
     const [x, y] = this.transform.invert([event.offsetX, event.offsetY]);
-    const portal = this.scene?.portalAt(x, y);
+    const portal = this.scene?.portalAt(x, y, this.transform.k);
     if (portal) {
       this.select({ box: portal.others[0]!, chip: -1 });
       this.centreOn(portal.others[0]!);

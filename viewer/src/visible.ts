@@ -249,23 +249,45 @@ export function countBoxes(graph: Graph, open: ReadonlySet<number>): number {
   return sum;
 }
 
+/** With fewer boxes than these, a first view opens loops too, if they did not run too often. */
+const FEW_BOXES = 5;
+const MOST_ROUNDS = 300;
+const ROOM_INSIDE = 20;
+
+function isRolledUp(graph: Graph, box: number): boolean {
+  const { kind, count } = graph.groups[graph.groupAt(box)]!;
+  return (kind === "loop" || kind === "part") && count !== 1;
+}
+
 /** Which groups are open at first: from outside in, as long as few boxes are seen.
  *
  * Groups that are alike (blocks.0, blocks.1) open together or not at all. Loops stay rolled up, and
- * what has a single op inside says more when it is closed.
+ * what has a single op inside says more when it is closed. Where that leaves next to nothing to see,
+ * the largest loops open too, and of their iterations the first ones.
  */
 export function firstOpen(graph: Graph, most = 60): Set<number> {
   const open = new Set<number>();
+  const groupsIn = (group: number): number[] =>
+    graph.childrenOf(group).filter((box) => graph.isGroup(box) && graph.sums[graph.groupAt(box)]!.items > 1);
   let seen = graph.childrenOf(-1).length;
-  let level = graph.childrenOf(-1).filter((box) => graph.isGroup(box));
-  while (level.length > 0) {
+  const loops: number[] = [];
+  const openGroup = (group: number): void => {
+    open.add(group);
+    seen += graph.childrenOf(group).length;
+  };
+  let room = most;
+  const fits = (groups: number[]): boolean =>
+    seen + groups.reduce((sum, group) => sum + graph.childrenOf(group).length, 0) <= room;
+
+  const openAlike = (level: number[]): void => {
     const alike = new Map<string, number[]>();
     for (const box of level) {
       const group = graph.groupAt(box);
-      const { kind, label, count, parent } = graph.groups[group]!;
-      const alone = graph.childrenOf(parent).length === 1;
-      if (graph.sums[group]!.items < 2) continue;
-      if ((kind === "loop" || kind === "part") && !alone && count !== 1) continue;
+      if (isRolledUp(graph, box)) {
+        loops.push(group);
+        continue;
+      }
+      const { kind, label } = graph.groups[group]!;
       const key = `${kind} ${label.replace(/\d+/g, "")}`;
       const list = alike.get(key);
       if (list === undefined) alike.set(key, [group]);
@@ -273,13 +295,31 @@ export function firstOpen(graph: Graph, most = 60): Set<number> {
     }
     const next: number[] = [];
     for (const groups of alike.values()) {
-      const inside = groups.flatMap((group) => graph.childrenOf(group));
-      if (seen + inside.length > most) continue;
-      for (const group of groups) open.add(group);
-      seen += inside.length;
-      next.push(...inside.filter((one) => graph.isGroup(one)));
+      if (!fits(groups)) continue;
+      groups.forEach(openGroup);
+      next.push(...groups.flatMap(groupsIn));
     }
-    level = next;
+    if (next.length > 0) openAlike(next);
+  };
+  /** The iterations of a loop from the first on, with the groups inside of them. */
+  const openFirst = (iterations: number[]): void => {
+    for (const box of iterations) {
+      const group = graph.groupAt(box);
+      if (!fits([group])) return;
+      openGroup(group);
+      openAlike(groupsIn(group));
+    }
+  };
+
+  openAlike(groupsIn(-1));
+  while (seen < FEW_BOXES) {
+    loops.sort((a, b) => graph.sums[a]!.items - graph.sums[b]!.items);
+    const loop = loops.pop();
+    if (loop === undefined) break;
+    if (graph.childrenOf(loop).length > MOST_ROUNDS) continue;
+    openGroup(loop);
+    room = Math.max(most, seen + ROOM_INSIDE);
+    openFirst(groupsIn(loop));
   }
   return open;
 }

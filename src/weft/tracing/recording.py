@@ -263,6 +263,7 @@ class _Assembly:
         self._raw = recorder.nodes()
         self._leaf_numbers: dict[int, int] | None = None  # by node of the graph of gradients
         modules = recorder.modules()
+        self._given: set[int] = set()  # leaves that are arguments of the call
         self._leaf_names = self._find_leaf_names(modules, names)
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
@@ -309,7 +310,11 @@ class _Assembly:
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 found.setdefault(self._leaf_of(tensor), name)
         for name, tensor in names:
-            found.setdefault(self._leaf_of(tensor), name)
+            node = self._leaf_of(tensor)
+            # A tensor that was given by itself is an input; one of many may be a weight.
+            if node not in found and name.isidentifier():
+                self._given.add(node)
+            found.setdefault(node, name)
         found.pop(-1, None)
         return found
 
@@ -344,7 +349,7 @@ class _Assembly:
     def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
         data = self._raw[index]
         results = tuple(self._result(result, gradients) for result in data[4])
-        return _lone_node(data, self._leaf_names.get(index, ""), results)
+        return _lone_node(data, self._leaf_names.get(index, ""), results, index in self._given)
 
     def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
         shape, dtype, size, statistics, producer, output, row = data
@@ -416,14 +421,18 @@ class _Assembly:
 
 
 def _lone_node(
-    data: tuple[Any, ...], name: str = "", results: tuple[Result, ...] | None = None
+    data: tuple[Any, ...],
+    name: str = "",
+    results: tuple[Result, ...] | None = None,
+    is_given: bool = False,
 ) -> Node:
     (
         op, kind, requires_grad, inputs, given, attributes, frame, module, example, in_backward,
         start, seconds, saved, _, last,
     ) = data  # fmt: skip
     if kind == "leaf":
-        kind = op = "parameter" if requires_grad else "input" if name else "constant"
+        is_input = is_given or (name and not requires_grad)
+        kind = op = "input" if is_input else "parameter" if requires_grad else "constant"
     if results is None:
         results = tuple(
             Result(tuple(shape), dtype, size, requires_grad=producer != 0)
