@@ -115,7 +115,10 @@ export class Graph {
   labelOf(box: number): string {
     if (!this.isGroup(box)) return this.items[box]!.label;
     const { kind, label } = this.groups[this.groupAt(box)]!;
-    if (kind === "iteration") return `iteration ${label}`;
+    if (kind === "iteration") {
+      const outer = this.groups[this.parentOf(box)];
+      return outer?.label === "weft.map" ? `example ${label}` : `iteration ${label}`;
+    }
     for (let at = this.parentOf(box); at >= 0; at = this.groups[at]!.parent) {
       const outer = this.groups[at]!;
       const path = outer.label.split(" ")[0]!;
@@ -288,8 +291,15 @@ export class Graph {
     this.items.forEach((item, at) => {
       children[item.group < 0 ? outermost : item.group]!.push(at);
     });
-    for (const level of children) level.sort((a, b) => this.orderOf(a) - this.orderOf(b));
+    // An input comes first, also before a group that began to be recorded before it was read.
+    const place = (box: number) =>
+      this.orderOf(box) - (this.isInput(box) ? this.items.length : 0);
+    for (const level of children) level.sort((a, b) => place(a) - place(b));
     return children;
+  }
+
+  private isInput(box: number): boolean {
+    return !this.isGroup(box) && this.items[box]!.kind === "input";
   }
 
   orderOf(box: number): number {

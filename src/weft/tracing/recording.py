@@ -9,10 +9,10 @@ from __future__ import annotations
 import gc
 import inspect
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any, Protocol, Self, cast
 
 from weft import _core, pytree
@@ -34,6 +34,9 @@ from weft.tracing.model import (
     Trace,
 )
 from weft.tracing.sources import collect_sources
+
+# How far the search for names goes from function to function.
+_FUNCTIONS_SEEN = 100
 
 
 class _Module(Protocol):
@@ -82,6 +85,7 @@ class Recording:
         self.value: Any = None
         self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
+        self._around: list[tuple[str, Tensor]] = []
         self._outputs: list[Tensor] = []
         self._recorder = _core.Recorder(
             values,
@@ -124,6 +128,10 @@ class Recording:
             for path, leaf in _named_leaves(name, tree):
                 self._names.append((path, leaf))
 
+    def name_surroundings(self, *functions: object) -> None:
+        """Name the tensors that functions find around themselves as they call them."""
+        self._around.extend(_surroundings(functions).items())
+
     def result(self, tree: Any) -> None:
         """Say what the run's results are: the trace's outputs."""
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
@@ -139,7 +147,13 @@ class Recording:
         gc.disable()
         try:
             return _Assembly(
-                self._recorder, self._names, self._outputs, self.failure, self.title, self.outer
+                self._recorder,
+                self._names,
+                self._outputs,
+                self.failure,
+                self.title,
+                self.outer,
+                around=self._around,
             ).trace
         finally:
             if was_on:
@@ -166,6 +180,7 @@ def record(
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
     run.name(_argument_names(function, args, kwargs))
+    run.name_surroundings(function, *args)
     run.outer = _core.positions_now()
     with suppress(Exception), run:
         run.value = function(*args, **kwargs)
@@ -185,6 +200,37 @@ def _argument_names(
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
         return {f"argument {i}": arg for i, arg in enumerate(args)} | kwargs
+
+
+def _surroundings(functions: Iterable[object]) -> dict[str, Tensor]:
+    """Return the tensors outside of functions that they, or what they call, have names for."""
+    found: dict[str, Tensor] = {}
+    waiting = [getattr(one, "__func__", one) for one in functions]
+    seen: set[int] = set()
+    while waiting and len(seen) < _FUNCTIONS_SEEN:
+        one = waiting.pop()
+        if not isinstance(one, FunctionType) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        for name, value in _free_names(one):
+            if isinstance(value, Tensor):
+                found.setdefault(name, value)
+            elif isinstance(value, FunctionType) and value.__module__ == one.__module__:
+                waiting.append(value)
+    return found
+
+
+def _free_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the names that a function takes from around itself, with what they stand for now."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        with suppress(ValueError):  # not bound yet
+            yield name, cell.cell_contents
+    codes = [function.__code__]
+    for code in codes:
+        codes.extend(one for one in code.co_consts if isinstance(one, CodeType))
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
 
 
 def _named_leaves(name: str, tree: Any) -> list[tuple[str, Tensor]]:
@@ -242,6 +288,7 @@ class _Assembly:
         title: str,
         outer: list[int],
         first: int = 0,
+        around: Sequence[tuple[str, Tensor]] = (),
     ) -> None:
         self._recorder = recorder
         self._places = Places()
@@ -249,7 +296,10 @@ class _Assembly:
         self._frames = self._inner_frames(recorder.frames(), outer)
         self._raw = recorder.nodes(first)
         modules = recorder.modules()
+        self._given: set[int] = set()  # arguments, with gradients or not
         self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
+        self._found: set[int] = set()  # what the function found around itself
+        self._name_found(around)
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
         gradients = self._gradients(recorder.backwards())
@@ -295,9 +345,19 @@ class _Assembly:
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 found.setdefault(self._recorder.node_of(tensor), name)
         for name, tensor in names:
-            found.setdefault(self._recorder.node_of(tensor), name)
+            index = self._recorder.node_of(tensor)
+            if type(tensor) is Tensor and index not in found:
+                self._given.add(index)
+            found.setdefault(index, name)
         found.pop(-1, None)
         return found
+
+    def _name_found(self, around: Sequence[tuple[str, Tensor]]) -> None:
+        for name, tensor in around:
+            index = self._recorder.node_of(tensor)
+            if index >= 0 and index not in self._leaf_names:
+                self._leaf_names[index] = name
+                self._found.add(index)
 
     def _gradients(self, backwards: list[tuple[Any, ...]]) -> dict[tuple[int, int, int], int]:
         """Find the statistics of each gradient: by node of the graph, output and row."""
@@ -317,7 +377,9 @@ class _Assembly:
         ) = self._raw[index]  # fmt: skip
         name = self._leaf_names.get(index, "")
         if kind == "leaf":
-            kind = "parameter" if requires_grad else "input" if name else "constant"
+            is_parameter = requires_grad and index not in self._given
+            is_input = name and index not in self._found
+            kind = "parameter" if is_parameter else "input" if is_input else "constant"
             op = kind
         return Node(
             op=op.removesuffix("Backward"),  # of a user's function
