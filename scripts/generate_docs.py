@@ -43,7 +43,11 @@ MODULE_PAGES = {
         ("weft.batching",),
         "Recording now, running many at a time when a value is needed.",
     ),
-    "debug": ("weft.debug", ("weft.debug",), "Looking at graphs."),
+    "debug": (
+        "weft.debug",
+        ("weft.debug",),
+        "Looking at graphs, and asking why; docs/debugging.md goes by symptoms.",
+    ),
     "viewer": ("weft.viewer", ("weft.viewer",), "Graphs as trees, pictures and pages."),
     "tracing": ("weft.tracing", ("weft.tracing",), "Runs as plain data."),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),

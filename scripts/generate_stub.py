@@ -193,6 +193,17 @@ class Recorder:
     def __len__(self) -> _int: ...
 
 @final
+class OpForward:
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        name: str,
+        call: tuple[Callable[..., Any], tuple[str, ...], tuple[str | None, ...]],
+        /,
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class OpFunction:
     __name__: str
     @property
@@ -752,6 +763,8 @@ def package_stub() -> str:
             variables.append(f"{name}: {BUILTINS.get(kind, kind)}\n")
         else:
             raise StubError(f"weft.{name}: do not know how to declare {value!r}")
+    # Found when first used: they are no names of the package before.
+    imports += [f"from weft import {name} as {name}\n" for name in ("debug", "tracing")]
     head = (
         f'"""{(weft.__doc__ or "").strip()}\n"""\n\n'
         "from collections.abc import Sequence\nfrom typing import overload\n\n"

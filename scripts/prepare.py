@@ -154,6 +154,13 @@ def add_to_path(environment: Path, name: str, line: str) -> None:
     (folder / f"{name}.pth").write_text(line + "\n")
 
 
+def add_command(environment: Path, python: Path) -> None:
+    """Write the command `weft`, which a wheel would bring."""
+    command = environment / "bin" / "weft"
+    command.write_text(f"#!{python}\nimport sys\n\nfrom weft.cli import main\n\nsys.exit(main())\n")
+    command.chmod(0o755)
+
+
 def main() -> None:
     """Prepare .venv for the groups named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -165,6 +172,7 @@ def main() -> None:
     environment = ROOT / ".venv"
     python = create_environment(environment)
     add_to_path(environment, "weft-source", str(ROOT / "src"))
+    add_command(environment, python)
     for group in groups:
         if group != "oracle":
             install(python, environment, group)

@@ -303,6 +303,8 @@ from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
 from weft.functional.creation import zeros as zeros
 from weft.functional.creation import zeros_like as zeros_like
+from weft import debug as debug
+from weft import tracing as tracing
 
 __all__ = [
     "ArgumentError",

@@ -152,6 +152,17 @@ class Recorder:
     def __len__(self) -> _int: ...
 
 @final
+class OpForward:
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        name: str,
+        call: tuple[Callable[..., Any], tuple[str, ...], tuple[str | None, ...]],
+        /,
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class OpFunction:
     __name__: str
     @property

@@ -333,6 +333,20 @@ def test_at_once_runs_ops_of_lazy_scopes_where_they_are_recorded() -> None:
     assert not run.trace().plans
 
 
+def test_parameters_keep_their_names_when_another_recording_follows() -> None:
+    model = nn.Linear(2, 2)
+    runs: list[Recording] = []
+    for _ in range(2):
+        with Recording() as run:
+            model(weft.ones(2)).sum().backward()
+        runs.append(run)
+    assert [names(run.trace())[1:3] for run in runs] == [["weight", "bias"]] * 2
+    with Recording() as outer, Recording() as inner:
+        model(weft.ones(2))
+    assert names(inner.trace())[1:3] == ["weight", "bias"]
+    assert len(outer) == 0
+
+
 def test_a_recorder_that_is_let_go_while_it_observes_stays() -> None:
     recorder = _core.Recorder(True)
     recorder.start()

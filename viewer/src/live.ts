@@ -16,6 +16,7 @@ const LONGEST_WAIT = 15_000;
 export class Live {
   private wait = 500;
   private ended = false;
+  private last = 0; // the number of the last graph that came
   private socket: WebSocket | null = null;
 
   constructor(private readonly events: LiveEvents) {
@@ -26,6 +27,8 @@ export class Live {
     this.events.state("connecting", "connecting");
     // The token of the address travels along.
     const address = new URL(`./live${location.search}`, location.href);
+    // Who comes back says what is there already.
+    if (this.last > 0) address.searchParams.set("after", String(this.last));
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     try {
       this.socket = new WebSocket(address);
@@ -52,16 +55,18 @@ export class Live {
     try {
       const message = JSON.parse(data) as {
         kind?: unknown;
+        number?: unknown;
         graph?: unknown;
         series?: unknown;
         text?: unknown;
       };
+      if (typeof message.number === "number") this.last = message.number;
       if (message.kind === "graph") this.events.graph(readGraph(message.graph, "graph"));
       else if (message.kind === "series") this.events.series(readSeries(message.series));
       else if (message.kind === "status") this.events.state("live", String(message.text ?? ""));
       else if (message.kind === "end") {
         this.ended = true;
-        this.events.state("ended", "the program has ended");
+        this.events.state("ended", String(message.text ?? "the program has ended"));
         this.socket?.close();
       }
     } catch (error) {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "ops.h"
 #include "weft/autograd/accumulate.h"
 #include "weft/autograd/rows.h"
-#include "weft/base/pointer_map.h"
 #include "weft/graph/modes.h"
 
 namespace weft::autograd {
@@ -63,8 +63,9 @@ class Arrivals {
       if (node->is_leaf()) return arrived.products.push_back(std::move(gradient));
       gradient = product_of(std::span(&gradient, 1));
     }
-    arrived.all_rows = true;
     graph::Value& sum = arrived.gradients[output];
+    if (sum && is_row_by_row(arrived)) clear_rows(sum.array(), arrived.rows);
+    arrived.all_rows = true;
     if (!sum) {
       sum = std::move(gradient);
     } else if (!is_recorded() && (arrived.owned & graph::bit_of(output))) {
@@ -89,13 +90,15 @@ class Arrivals {
     if (is_recorded()) {
       sum = add_rows(sum ? sum : ops::zeros(meta.sizes, meta.dtype), to, panel, from);
     } else {
+      const bool row_by_row = is_row_by_row(arrived);
       if (!sum) {
-        sum = ops::zeros(meta.sizes, meta.dtype);
+        sum = row_by_row ? graph::Value(tensor::Array::allocate(meta.sizes, meta.dtype))
+                         : ops::zeros(meta.sizes, meta.dtype);
       } else if (!(arrived.owned & graph::bit_of(output))) {
         sum = ops::clone(sum);
       }
       arrived.owned |= graph::bit_of(output);
-      add_rows_into(sum.array(), to, panel.array(), from);
+      add_rows_into(sum.array(), to, panel.array(), from, row_by_row ? &arrived.rows : nullptr);
     }
     if (arrived.all_rows) return;
     for (int32_t r : to) arrived.rows[r] = true;
@@ -112,12 +115,18 @@ class Arrivals {
   }
 
   bool is_recorded() const { return modes_.grad || modes_.tracer; }
+  // Whether rows that no gradient has reached hold nothing yet, not even zeros.
+  bool is_row_by_row(const Arrived& arrived) const {
+    const graph::NodeExtras* extras = arrived.node->extras.get();
+    return !arrived.all_rows && arrived.gradients.size() == 1 && !is_recorded() && extras &&
+           extras->rows;
+  }
 
   std::pair<Arrived&, bool> arrived_at(const base::Ref<graph::Node>& node) {
-    uint32_t slot = node->visited_by == id_ ? node->visit_slot : elsewhere_.find(node.get());
-    const bool is_new = slot == base::PointerMap::missing;
-    if (is_new) slot = add(node);
-    return {*arrived_[slot], is_new};
+    if (node->visited_by == id_) return {*arrived_[node->visit_slot], false};
+    const auto found = elsewhere_.find(node.get());
+    if (found != elsewhere_.end()) return {*arrived_[found->second], false};
+    return {*arrived_[add(node)], true};
   }
 
   // A place for the gradients of a node that none has reached yet.
@@ -133,7 +142,7 @@ class Arrivals {
     arrived_[slot]->owned = 0;
     arrived_[slot]->all_rows = true;
     if (node->visited_by) {  // a backward inside this one, or of another thread
-      elsewhere_.insert(node.get(), slot);
+      elsewhere_[node.get()] = slot;
     } else {
       node->visited_by = id_;
       node->visit_slot = slot;
@@ -149,15 +158,13 @@ class Arrivals {
       node->visited_by = nullptr;
       return node->visit_slot;
     }
-    const uint32_t slot = elsewhere_.find(node);
-    elsewhere_.erase(node);
-    return slot;
+    return elsewhere_.extract(node).mapped();
   }
 
   inline static uintptr_t backwards = 0;
   graph::Modes& modes_;
-  const void* id_;              // not an address: fibers may have theirs at one and the same
-  base::PointerMap elsewhere_;  // slots of nodes that another backward visits too
+  const void* id_;  // not an address: fibers may have theirs at one and the same
+  std::unordered_map<graph::Node*, uint32_t> elsewhere_;  // of nodes that another one visits too
   std::vector<std::unique_ptr<Arrived>> arrived_;
   std::vector<uint32_t> free_;
   std::vector<std::pair<uint64_t, graph::Node*>> queue_;

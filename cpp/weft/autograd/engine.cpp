@@ -198,8 +198,10 @@ class Backward {
   // times the infinity of another row would not be zero.
   void visit_rows(Arrived& arrived) {
     Node& node = *arrived.node;
-    std::vector<int32_t> live;
-    const auto count = static_cast<int32_t>(node.extras->rows->count());
+    std::vector<int32_t> live;  // empty: all, in a backward that is the first one
+    const bool all = arrived.all_rows && !node.extras->gathered &&
+                     node.extras->rows->released.empty() && !observer_;
+    const auto count = all ? 0 : static_cast<int32_t>(node.extras->rows->count());
     for (int32_t r = 0; r < count; ++r) {
       if (arrived.has_row(r)) live.push_back(r);
     }
@@ -209,8 +211,8 @@ class Backward {
     Values gradients = arrived.all_rows ? run_rule(node, arrived.gradients)
                                         : run_rule_on_rows(node, arrived.gradients, live);
     if (observer_) observer_->ran_rule({node, live, arrived.gradients, gradients, begin});
-    std::vector<int32_t> all(live.size());
-    std::iota(all.begin(), all.end(), 0);
+    std::vector<int32_t> places(live.size());
+    std::iota(places.begin(), places.end(), 0);
     for (size_t i = 0; i < node.edges.size(); ++i) {
       const graph::Edge& edge = node.edges[i];
       if (!edge.node || !gradients[i]) continue;
@@ -219,7 +221,7 @@ class Backward {
       if (some) meta.sizes[0] = static_cast<int64_t>(live.size());
       Value gradient = fit(std::move(gradients[i]), meta);
       if (some) {
-        send_rows(edge, live, gradient, all);
+        send_rows(edge, live, gradient, places);
       } else {
         send(edge, std::move(gradient));
       }

@@ -1,6 +1,7 @@
 #include "weft/autograd/rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops.h"
 #include "weft/autograd/accumulate.h"
@@ -39,8 +40,15 @@ Value add_rows(const Value& sum, std::span<const int32_t> to, const Value& panel
   return ops::index_put(sum, {index_of(to)}, part, {0}, true);
 }
 
+void clear_rows(const Array& sum, const std::vector<bool>& reached) {
+  const int64_t bytes = sum.count() / sum.sizes[0] * tensor::item_size(sum.dtype);
+  for (size_t r = 0; r < reached.size(); ++r) {
+    if (!reached[r]) std::memset(sum.data() + r * bytes, 0, bytes);
+  }
+}
+
 void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& panel,
-                   std::span<const int32_t> from) {
+                   std::span<const int32_t> from, std::vector<bool>* reached) {
   const bool is_double = sum.dtype == tensor::DType::f64;
   const int64_t count = sum.count() / sum.sizes[0];
   bool simple = sum.dtype <= tensor::DType::f64 && sum.dtype == panel.dtype && count > 0;
@@ -51,6 +59,7 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
     simple = row.is_contiguous() && sum.is_contiguous();
   }
   if (!simple) {
+    if (reached) clear_rows(sum, *reached);
     graph::ModesGuard guard;
     graph::modes.grad = false;
     graph::host.copy(add_rows(Value(sum), to, Value(panel), from).array(), sum);
@@ -61,7 +70,12 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
   for (size_t i = 0; i < to.size(); ++i) {
     char* target = sum.data() + to[i] * count * item;
     const void* operands[] = {target, panel.data() + from[i] * panel.strides[0] * item};
-    add(target, operands, count);
+    if (!reached || (*reached)[to[i]]) {
+      add(target, operands, count);
+    } else {
+      std::memcpy(target, operands[1], count * item);
+      (*reached)[to[i]] = true;
+    }
   }
   sum.storage->version += 1;
 }
@@ -143,7 +157,7 @@ void release_rows(Node& node, std::span<const int32_t> rows, graph::Position at)
     --node.extra_passes;
     return;
   }
-  released.resize(node.extras->rows->count());
+  released.resize(node.extras->rows->count(), rows.empty());
   for (int32_t row : rows) released[row] = true;
   if (std::find(released.begin(), released.end(), false) == released.end()) node.release_saved(at);
 }

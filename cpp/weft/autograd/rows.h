@@ -16,9 +16,12 @@ graph::Value rows_of(const graph::Value& panel, std::span<const int32_t> rows);
 // elements as one of the sum.
 graph::Value add_rows(const graph::Value& sum, std::span<const int32_t> to,
                       const graph::Value& panel, std::span<const int32_t> from);
-// The same in place.
+// The same in place. Rows that `reached` does not have are written, and then it has them.
 void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
-                   const tensor::Array& panel, std::span<const int32_t> from);
+                   const tensor::Array& panel, std::span<const int32_t> from,
+                   std::vector<bool>* reached);
+// Zeros in the rows that `reached` does not have.
+void clear_rows(const tensor::Array& sum, const std::vector<bool>& reached);
 
 // The sum of outer products that were left for later, as one product of all their rows.
 graph::Value product_of(std::span<const graph::Value> products);
@@ -29,7 +32,7 @@ graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients
 
 // Raises if one of the rows has been through a backward that freed what was saved.
 void refuse_second_backward(const graph::Node& node, std::span<const int32_t> rows);
-// Frees what was saved once every row has been through a backward.
+// Frees what was saved once every row has been through a backward. No rows: all of them.
 void release_rows(graph::Node& node, std::span<const int32_t> rows, graph::Position at);
 
 }  // namespace weft::autograd

@@ -111,6 +111,7 @@ struct PyCell {
 };
 PyTypeObject* cell_type = nullptr;
 PyTypeObject* forward_type = nullptr;  // the forward of a cell class
+PyTypeObject* op_type = nullptr;       // the forward of a module that is one op
 PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
 constexpr size_t most_signatures = 64;
 constexpr Py_ssize_t most_arguments = 8;  // of a module's call on the short way
@@ -287,6 +288,30 @@ PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, Py
   return call(made.get(), args + 1, count - 1, keywords);
 }
 
+// The forward of a module that is one op. `renew` says which, for which attributes that are neither
+// None nor False the body runs instead, and what the op is given: None stands for the input.
+PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  auto& forward = *reinterpret_cast<PyCell*>(object);
+  PyObject *extras = PyTuple_GET_ITEM(forward.renew, 1),
+           *names = PyTuple_GET_ITEM(forward.renew, 2);
+  bool direct = PyVectorcall_NARGS(flags) == 2 && !keywords;
+  for (Py_ssize_t i = 0; direct && i < PyTuple_GET_SIZE(extras); ++i) {
+    PyObject* extra = own_attribute(args[0], PyTuple_GET_ITEM(extras, i));
+    direct = extra == Py_None || extra == Py_False;
+  }
+  Object held[most_arguments];
+  PyObject* given[most_arguments];
+  const Py_ssize_t count = PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; direct && i < count; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    held[i] = Object::borrow(name == Py_None ? args[1] : own_attribute(args[0], name));
+    given[i] = held[i].get();
+    direct = given[i] != nullptr;
+  }
+  if (!direct) return call_body(forward, args, flags, keywords);
+  return PyObject_Vectorcall(PyTuple_GET_ITEM(forward.renew, 0), given, count, nullptr);
+}
+
 PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
 
 // Calls a module: forward, with the hooks around it if there are any.
@@ -325,7 +350,7 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     Object parameters = Object::check(PyList_New(0));
     Object self = Object::check(type->tp_alloc(type, 0));
     auto& cell = *reinterpret_cast<PyCell*>(self.get());
-    cell.vectorcall = type == forward_type ? call_forward : call;
+    cell.vectorcall = type == forward_type ? call_forward : type == op_type ? call_op : call;
     cell.body = Py_NewRef(body);
     cell.name = Py_NewRef(name);
     cell.parameters = parameters.release();
@@ -458,6 +483,8 @@ void define_cells(PyObject* module) {
   spec.name = "weft._core.CellForward";
   spec.flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
   forward_type = make_type();
+  spec.name = "weft._core.OpForward";
+  op_type = make_type();
   // The base of nn.Module, without memory of its own: instances are those of any Python class.
   PyType_Slot module_slots[] = {
       {Py_tp_call, reinterpret_cast<void*>(call_module)},
@@ -466,7 +493,7 @@ void define_cells(PyObject* module) {
   };
   spec = {"weft._core.Forward", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, module_slots};
   if (PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
-      PyModule_AddType(module, forward_type) < 0 ||
+      PyModule_AddType(module, forward_type) < 0 || PyModule_AddType(module, op_type) < 0 ||
       PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
   }

@@ -124,18 +124,12 @@ PyObject* run_tensors(PyObject*, PyObject* tensors) {
   });
 }
 
-PyObject* set_pending_limit(PyObject*, PyObject* bytes) {
-  const int64_t before = graph::pending_limit();
-  const long long wanted = PyLong_AsLongLong(bytes);
+template <int64_t (*get)(), void (*set)(int64_t)>
+PyObject* set_number(PyObject*, PyObject* number) {
+  const int64_t before = get();
+  const long long wanted = PyLong_AsLongLong(number);
   if (wanted == -1 && PyErr_Occurred()) return nullptr;
-  graph::set_pending_limit(std::max<int64_t>(wanted, 0));
-  return PyLong_FromLongLong(before);
-}
-PyObject* set_strand_threshold(PyObject*, PyObject* times) {
-  const int64_t before = graph::strand_threshold();
-  const long long wanted = PyLong_AsLongLong(times);
-  if (wanted == -1 && PyErr_Occurred()) return nullptr;
-  graph::set_strand_threshold(std::max<int64_t>(wanted, 0));
+  set(std::max<int64_t>(wanted, 0));
   return PyLong_FromLongLong(before);
 }
 PyObject* pending_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::live()); }
@@ -180,9 +174,10 @@ PyMethodDef methods[] = {
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
     {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
-    {"set_pending_limit", set_pending_limit, METH_O,
+    {"set_pending_limit", set_number<graph::pending_limit, graph::set_pending_limit>, METH_O,
      "Set how many bytes of results may be pending; return what was set before."},
-    {"set_strand_threshold", set_strand_threshold, METH_O,
+    {"set_strand_threshold", set_number<graph::strand_threshold, graph::set_strand_threshold>,
+     METH_O,
      "Set how often a line records an op before it begins strands; return what was set before."},
     {"pending_count", pending_count, METH_NOARGS, "Return how many ops are pending."},
     {"dropped_count", dropped_count, METH_NOARGS, "Return how many ops were never run."},

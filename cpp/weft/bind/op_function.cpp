@@ -1,6 +1,7 @@
 // Python functions of ops. One object is both `weft.tanh` and `Tensor.tanh`; arguments are checked
 // against the signature, positional ones on a short path.
 
+#include <algorithm>
 #include <array>
 
 #include "ops.h"
@@ -32,6 +33,7 @@ struct PyOp {
   graph::Attributes* defaults;  // when all but the first tensor may be left out
   Memo* memos;                  // by the objects' addresses; null before the first is kept
   bool in_place;
+  bool only_tensors;  // it takes single tensors and nothing else
 };
 PyTypeObject* op_type = nullptr;
 
@@ -293,9 +295,14 @@ graph::Attributes remembered_attributes(PyOp& self, const Bound& bound) {
 Parsed parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
   const Op& op = *self.op;
   const auto& parameters = op.sig.parameters;
+  Parsed parsed;
+  if (self.only_tensors && count == parameters.size() && !keywords &&
+      std::all_of(args, args + count, is_tensor)) {
+    for (size_t i = 0; i < count; ++i) parsed.inputs.push_back(value_of(args[i]));
+    return parsed;
+  }
   Bound bound;
   bind_arguments(self, args, count, keywords, bound);
-  Parsed parsed;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
     PyObject* object = bound.items[i];
@@ -320,11 +327,6 @@ Parsed parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords
   return parsed;
 }
 
-// Called with one tensor and nothing else, which is enough for the op: most calls by far.
-bool is_plain(const PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
-  return count == 1 && !keywords && self.defaults && is_tensor(args[0]);
-}
-
 // The attributes of a plain call; null when more than one tensor is needed.
 graph::Attributes* plain_defaults(const Op& op) {
   const auto& parameters = op.sig.parameters;
@@ -346,8 +348,12 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     auto& self = *reinterpret_cast<PyOp*>(object);
     const size_t count = PyVectorcall_NARGS(flags);
     const Op& op = *self.op;
+    // One tensor and nothing else, which is enough for the op: most calls by far.
+    const bool plain = count == 1 && !keywords && self.defaults && is_tensor(args[0]);
+    if (plain && op.pointwise() && op.sig.attribute_count == 0 && !self.in_place)
+      return wrap(graph::record_pointwise(op, std::span(&value_of(args[0]), 1)));
     Parsed parsed;
-    if (is_plain(self, args, count, keywords)) {
+    if (plain) {
       parsed.inputs.push_back(value_of(args[0]));
       parsed.attributes = *self.defaults;
     } else {
@@ -428,6 +434,9 @@ Object make_function(const Op& op, bool in_place) {
   self->vectorcall = call;
   self->in_place = in_place;
   self->defaults = plain_defaults(op);
+  self->only_tensors = std::all_of(
+      op.sig.parameters.begin(), op.sig.parameters.end(),
+      [](const Parameter& given) { return given.type <= ParameterType::tensor_or_number; });
   self->names = new PyObject*[op.sig.parameters.size()];
   for (size_t i = 0; i < op.sig.parameters.size(); ++i) {
     self->names[i] = PyUnicode_InternFromString(op.sig.parameters[i].name.c_str());

@@ -43,11 +43,11 @@ struct Recent {
   int offset = 0;
   graph::Position position = 0;
 };
-Recent recent[64];
+Recent recent[256];
 
 // The position, or 0 for code of our own.
 graph::Position intern(PyCodeObject* code, int offset) {
-  Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset) & 63];
+  Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset / 2) % std::size(recent)];
   if (slot.code == code && slot.offset == offset) return slot.position;
   auto [found, is_new] = known.try_emplace(Entry{code, offset}, 0);
   if (is_new) {

@@ -124,6 +124,7 @@ int64_t read_integer(const Value& value);
 bool read_bool(const Value& value);
 // Notes that Python was told a value, for those who want to see decisions.
 void note_read(const Value& value, const char* kind, double number);
+const Value& note_copy(const Value& value, const char* kind);  // all its numbers: "list", "numpy"
 
 // --- indexing ---
 PyObject* get_item(PyObject* self, PyObject* index);

@@ -449,7 +449,7 @@ PyObject* method_item(PyObject* self, PyObject*) {
   });
 }
 PyObject* method_tolist(PyObject* self, PyObject*) {
-  return guarded([&] { return to_python_list(value_to_read(self)); });
+  return guarded([&] { return to_python_list(note_copy(value_to_read(self), "list")); });
 }
 PyObject* method_detach(PyObject* self, PyObject*) {
   return guarded([&] { return wrap(graph::detach(value_of(self))); });

@@ -99,16 +99,18 @@ int64_t index_or_none(uint32_t number) {
   return number == trace::none ? -1 : static_cast<int64_t>(number);
 }
 
-template <class Item>
-nb::list list_of(const std::vector<Item>& items) {
+template <class Item, class Make = std::identity>
+nb::list list_of(const std::vector<Item>& items, const Make& make = {}) {
   nb::list list;
-  for (const Item& item : items) list.append(item);
+  for (const Item& item : items) list.append(make(item));
   return list;
 }
-nb::list list_of_indices(const std::vector<uint32_t>& items) {
-  nb::list list;
-  for (uint32_t item : items) list.append(index_or_none(item));
-  return list;
+
+// The node that gave a result, and which of its results it is.
+std::pair<int64_t, uint32_t> source_of(const PythonRecorder& self, uint32_t result) {
+  if (result == trace::none) return {-1, 0};
+  const uint32_t node = self.results[result].node;
+  return {node, result - self.nodes[node].first_result};
 }
 
 nb::list nodes_of(const PythonRecorder& self, size_t first) {
@@ -118,10 +120,8 @@ nb::list nodes_of(const PythonRecorder& self, size_t first) {
     nb::list inputs;
     for (uint32_t k = 0; k < node.input_count; ++k) {
       const trace::Input& input = self.inputs[node.first_input + k];
-      const uint32_t of =
-          input.result == trace::none ? trace::none : self.results[input.result].node;
-      const uint32_t output = of == trace::none ? 0 : input.result - self.nodes[of].first_result;
-      inputs.append(nb::make_tuple(index_or_none(of), output, input.number));
+      const auto [of, output] = source_of(self, input.result);
+      inputs.append(nb::make_tuple(of, output, input.number));
     }
     nb::list results;
     for (uint32_t k = 0; k < node.result_count; ++k) {
@@ -148,50 +148,39 @@ nb::tuple tuple_of(const trace::Statistics& one) {
                         one.values.empty() && one.count > 0 ? nb::object(nb::none())
                                                             : nb::object(list_of(one.values)));
 }
-nb::list statistics_of(const PythonRecorder& self) {
-  nb::list list;
-  for (const trace::Statistics& one : self.statistics) list.append(tuple_of(one));
-  return list;
-}
+nb::list statistics_of(const PythonRecorder& self) { return list_of(self.statistics, tuple_of); }
 nb::tuple statistics_of_tensor(const TensorObject& tensor) {
   return tuple_of(trace::statistics_of(tensor.computed().array()));
 }
 
 nb::list plans_of(const PythonRecorder& self) {
-  nb::list list;
-  for (const trace::Plan& plan : self.plans) {
-    nb::list batches;
-    for (const trace::Batch& batch : plan.batches) {
-      batches.append(nb::make_tuple(*batch.name, list_of(batch.nodes), batch.bytes_copied,
-                                    batch.seconds, batch.begin - self.began, batch.position,
-                                    batch.note, batch.first_node, batch.last_node));
-    }
-    list.append(nb::make_tuple(batches, plan.seconds, plan.seconds_planning,
-                               plan.begin - self.began, plan.position));
-  }
-  return list;
+  auto tuple_of_batch = [&](const trace::Batch& batch) {
+    return nb::make_tuple(*batch.name, list_of(batch.nodes), batch.bytes_copied, batch.seconds,
+                          batch.begin - self.began, batch.position, batch.note, batch.first_node,
+                          batch.last_node);
+  };
+  return list_of(self.plans, [&](const trace::Plan& plan) {
+    return nb::make_tuple(list_of(plan.batches, tuple_of_batch), plan.seconds,
+                          plan.seconds_planning, plan.begin - self.began, plan.position);
+  });
 }
 
 nb::list backwards_of(const PythonRecorder& self) {
-  nb::list list;
-  for (const trace::Backward& backward : self.backwards) {
-    nb::list rules;
-    for (const trace::Rule& rule : backward.rules) {
-      rules.append(nb::make_tuple(*rule.name, rule.node, rule.seconds, rule.begin - self.began,
-                                  list_of(rule.live), list_of_indices(rule.incoming),
-                                  list_of_indices(rule.outgoing)));
-    }
-    list.append(
-        nb::make_tuple(rules, backward.seconds, backward.begin - self.began, backward.position));
-  }
-  return list;
+  auto tuple_of_rule = [&](const trace::Rule& rule) {
+    return nb::make_tuple(*rule.name, rule.node, rule.seconds, rule.begin - self.began,
+                          list_of(rule.live), list_of(rule.incoming, index_or_none),
+                          list_of(rule.outgoing, index_or_none));
+  };
+  return list_of(self.backwards, [&](const trace::Backward& backward) {
+    return nb::make_tuple(list_of(backward.rules, tuple_of_rule), backward.seconds,
+                          backward.begin - self.began, backward.position);
+  });
 }
 
 nb::list frames_of(const PythonRecorder& self) {
-  nb::list list;
-  for (const trace::Frame& frame : self.frames)
-    list.append(nb::make_tuple(frame.position, index_or_none(frame.caller)));
-  return list;
+  return list_of(self.frames, [](const trace::Frame& frame) {
+    return nb::make_tuple(frame.position, index_or_none(frame.caller));
+  });
 }
 
 nb::list modules_of(const PythonRecorder& self) {
@@ -204,14 +193,11 @@ nb::list modules_of(const PythonRecorder& self) {
 }
 
 nb::list reads_of(const PythonRecorder& self) {
-  nb::list list;
-  for (const trace::Read& read : self.reads) {
-    const uint32_t node = read.result == trace::none ? trace::none : self.results[read.result].node;
-    const uint32_t output = node == trace::none ? 0 : read.result - self.nodes[node].first_result;
-    list.append(nb::make_tuple(std::string(read.kind), read.text, index_or_none(node), output,
-                               index_or_none(read.frame), read.module, read.after, read.example));
-  }
-  return list;
+  return list_of(self.reads, [&](const trace::Read& read) {
+    const auto [node, output] = source_of(self, read.result);
+    return nb::make_tuple(std::string(read.kind), read.text, node, output,
+                          index_or_none(read.frame), read.module, read.after, read.example);
+  });
 }
 
 // What Python was told last, also while nobody watches: `weft.graph` of a tensor shows the
@@ -247,8 +233,7 @@ nb::list last_reads_after(uint64_t sequence) {
 }
 
 int64_t node_of(PythonRecorder& self, const TensorObject& tensor) {
-  const uint32_t result = self.result_of(tensor.value(), false);
-  return result == trace::none ? -1 : self.results[result].node;
+  return source_of(self, self.result_of(tensor.value(), false)).first;
 }
 
 }  // namespace
@@ -259,6 +244,12 @@ void note_read(const Value& value, const char* kind, double number) {
                                            graph::Node::next_sequence(), number};
   if (modes.observer) [[unlikely]]
     modes.observer->read(value, kind, number_text(kind, number));
+}
+
+const Value& note_copy(const Value& value, const char* kind) {
+  if (modes.observer && !modes.executor && !modes.tracer)
+    modes.observer->read(value, kind, base::text(value.count(), " numbers"));
+  return value;
 }
 
 void define_traces(nb::module_& module) {

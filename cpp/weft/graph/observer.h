@@ -51,6 +51,7 @@ struct RanRule {
 struct Observer {
   virtual ~Observer() = default;
   virtual void recorded(const Recorded& recorded) = 0;
+  virtual void will_write(std::span<const Value> inputs) = 0;  // an op writes over one of them
   // Python is told a value: `kind` says how ("bool", "item"), `text` what.
   virtual void read(const Value& value, const char* kind, const std::string& text) = 0;
   // A module is called; returns the number that modes.module is until it returns.

@@ -276,8 +276,9 @@ void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {
     for (const Value& output : outputs) output->has_rows = has_rows;
   }
   if (call.op.is_view()) {
+    const auto view = base::make_ref<ViewOf>(call[0], call.op, call.attributes);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i]->view.reset(new ViewOf{{}, call[0], &call.op, call.attributes});
+      outputs[i]->view = view;
       outputs[i]->view_output = static_cast<uint32_t>(i);
     }
   }
@@ -474,7 +475,7 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
   const bool waits = can_wait(op, attributes);
   if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
   if (!waits && !modes.executor) demand(inputs);
-  if (waits && !modes.observer) {
+  if (waits && !op.is_program() && !modes.observer) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);
@@ -568,6 +569,7 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   modes.lazy = false;
   const double begin = is_watched() ? seconds_now() : 0;
   const uint64_t first_node = begin ? Node::next_sequence() : 0;
+  if (begin) modes.observer->will_write(given);
   const Values inputs = without_overwritten(op, attributes, given, destination);
   Call call(op, attributes, inputs);
   if (destination.storage->read_only()) {
@@ -643,11 +645,12 @@ void leave_batch(const Value& row) {
 }
 
 Value detach(const Value& value, Cut why) {
+  static const Op& alias = *find_op("alias");
   Value result;
   if (value->pending && modes.lazy) {
-    static const Op& alias = *find_op("alias");
     ModesGuard guard;
     modes.grad = false;
+    modes.observer = nullptr;
     result = std::move(record(alias, std::span(&value, 1))[0]);
     result->view.reset();
   } else {
@@ -656,7 +659,11 @@ Value detach(const Value& value, Cut why) {
     result = Value(value.array());
   }
   result->inference = value->inference;
-  mark_cut(std::span(&value, 1), std::span(&result, 1), value->requires_grad, why);
+  const std::span<const Value> from(&value, 1), to(&result, 1);
+  mark_cut(from, to, value->requires_grad, why);
+  if (is_watched()) [[unlikely]]
+    modes.observer->recorded(
+        {&alias, "detach", {}, from, to, seconds_now(), Node::next_sequence()});
   return result;
 }
 

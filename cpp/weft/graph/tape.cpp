@@ -37,20 +37,15 @@ class Numbers {
     const size_t mask = slots_.size() - 1;
     for (size_t i = static_cast<uint32_t>(hash) & mask;; i = (i + 1) & mask) {
       Slot& slot = slots_[i];
-      if (slot.place < base_) {
-        slot = {static_cast<uint32_t>(hash), base_ + static_cast<uint32_t>(fresh)};
-        next_ = std::max(next_, static_cast<uint32_t>(fresh) + 1);
-        ++count_;
-        return fresh;
-      }
+      const bool taken = slot.place >= base_;
       const auto number = static_cast<int32_t>(slot.place - base_);
-      if (slot.hash != static_cast<uint32_t>(hash)) continue;
-      if (is_it(number)) return number;
-      if (is_gone(number)) {
-        slot.place = base_ + static_cast<uint32_t>(fresh);
-        next_ = std::max(next_, static_cast<uint32_t>(fresh) + 1);
-        return fresh;
-      }
+      if (taken && slot.hash != static_cast<uint32_t>(hash)) continue;
+      if (taken && is_it(number)) return number;
+      if (taken && !is_gone(number)) continue;
+      if (!taken) ++count_;
+      slot = {static_cast<uint32_t>(hash), base_ + static_cast<uint32_t>(fresh)};
+      next_ = std::max(next_, static_cast<uint32_t>(fresh) + 1);
+      return fresh;
     }
   }
 

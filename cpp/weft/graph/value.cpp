@@ -40,8 +40,9 @@ ValueData::ValueData(base::Ref<tensor::Storage> storage, const Array& other)
 ValueData::~ValueData() {
   if (pending) held_by(*pending, output).value = nullptr;
   // A long chain of views goes one by one, not each inside the next.
-  std::unique_ptr<ViewOf> next = std::move(view);
-  while (next && next->parent.get()->use_count() == 1) next = std::move(next->parent->view);
+  base::Ref<ViewOf> next = std::move(view);
+  while (next && next->use_count() == 1 && next->parent.get()->use_count() == 1)
+    next = base::Ref(std::move(next->parent->view));
 }
 
 void ValueData::take_history(const ValueData& other) {

@@ -39,10 +39,10 @@ struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   uint32_t traced = 0;         // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
-  bool has_rows = false;         // dimension 0 counts rows of a batch
-  bool is_number = false;        // came from a Python number: promotes weakly
-  bool inference = false;        // made in inference mode
-  std::unique_ptr<ViewOf> view;  // set on results of view ops
+  bool has_rows = false;   // dimension 0 counts rows of a batch
+  bool is_number = false;  // came from a Python number: promotes weakly
+  bool inference = false;  // made in inference mode
+  base::Ref<ViewOf> view;  // set on results of view ops
 
   static constexpr int32_t whole = -1;
 
@@ -84,8 +84,12 @@ class Value {
   base::Ref<ValueData> data_;
 };
 
-// Which view of which Value this is: enough to make it again from another parent.
-struct ViewOf : base::Pooled<ViewOf> {
+// Which view of which Value this is: enough to make it again from another parent. One for all
+// results of an op.
+struct ViewOf : base::RefCounted<ViewOf>, base::Pooled<ViewOf> {
+  ViewOf(const Value& parent, const Op& op, const Attributes& attributes)
+      : parent(parent), op(&op), attributes(attributes) {}
+  static void destroy(ViewOf* view) noexcept { delete view; }
   Value parent;
   const Op* op;
   Attributes attributes;

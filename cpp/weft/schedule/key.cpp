@@ -45,6 +45,10 @@ Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
   std::vector<int32_t> type_of(static_cast<size_t>(graph::type_count()), -1);
   int32_t types = 0;
   Items& items = work.items;
+  work.first.reserve(numbers.size());
+  items.types.reserve(numbers.size());
+  items.starts.reserve(numbers.size() + 1);
+  items.needs.reserve(tape.needs.size());
   items.starts.push_back(0);
   for (int32_t number : numbers) {
     const graph::Tape::Entry& entry = tape.entries[number];

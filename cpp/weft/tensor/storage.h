@@ -12,6 +12,7 @@ struct Foreign {
   void* owner = nullptr;
   void (*release)(void* owner) = nullptr;
   bool read_only = false;
+  uint32_t counted_by = 0;  // of any storage: the last recorder that counted it; fills a gap
 };
 
 class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
@@ -26,6 +27,7 @@ class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
   bool is_foreign() const noexcept { return foreign_.release != nullptr; }
   // Whether others can write to it unseen: because it is theirs, or because they were given it.
   bool is_exposed() const noexcept { return exposed > 0 || is_foreign(); }
+  uint32_t& counted_by() noexcept { return foreign_.counted_by; }
   bool read_only() const noexcept { return foreign_.read_only; }
 
   uint32_t exposed = 0;              // how often it is in the hands of NumPy or DLPack

@@ -15,20 +15,6 @@ uint32_t next_number = 1;  // of a value in any trace
 constexpr int64_t few_values = 64;
 constexpr size_t histogram_steps = 24;
 
-int64_t bytes_of(const Value& value) { return value.count() * tensor::item_size(value.dtype()); }
-
-// Bytes that only this node keeps alive: parameters would be there without it.
-int64_t saved_by(const Value& output) {
-  int64_t bytes = 0;
-  if (!output->producer || output->producer->is_leaf()) return 0;
-  for (const graph::Saved& saved : output->producer->saved) {
-    const Value& value = saved.value;
-    if (!value || (value->producer && value->producer->is_leaf())) continue;
-    bytes += bytes_of(value);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Statistics statistics_of(const graph::Array& array) {
@@ -95,6 +81,25 @@ uint32_t Recorder::frame_now() {
   return last_frames_.empty() ? none : last_frames_.back();
 }
 
+// Bytes that nodes made since the first keep, and nobody did before; parameters are there anyway.
+int64_t Recorder::count_saved(const Value& output, uint64_t first_node) {
+  int64_t bytes = 0;
+  std::unordered_set<const graph::Node*> seen;
+  std::vector<const graph::Node*> waiting{output->producer.get()};
+  while (!waiting.empty()) {
+    const graph::Node* node = waiting.back();
+    waiting.pop_back();
+    if (!node || node->sequence <= first_node || !seen.insert(node).second) continue;
+    for (const graph::Edge& edge : node->edges) waiting.push_back(edge.node.get());
+    for (const graph::Saved& saved : node->saved) {
+      if (!saved.value || saved.value->is_number || !saved.value.array().storage) continue;
+      tensor::Storage& storage = *saved.value.array().storage;
+      if (std::exchange(storage.counted_by(), id_) != id_) bytes += storage.bytes();
+    }
+  }
+  return bytes;
+}
+
 uint32_t Recorder::note(const graph::Array& array) {
   if (!values_ || !array.storage) return none;
   statistics.push_back(statistics_of(array));
@@ -155,6 +160,7 @@ uint32_t Recorder::result_of(const Value& value, bool make) {
   Node& node = nodes.emplace_back();
   node.is_leaf = true;
   node.requires_grad = value->producer && value->producer->is_leaf();
+  if (node.requires_grad && value.array().storage) value.array().storage->counted_by() = id_;
   node.name = intern(node.requires_grad ? "parameter" : "input");
   node.begin = seconds_now();
   node.frame = none;
@@ -187,8 +193,8 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   const auto number = static_cast<uint32_t>(nodes.size());
   Node& node = nodes.emplace_back();
   node.op = recorded.op;
-  node.name = recorded.op && !recorded.in_place ? &recorded.op->name : intern(recorded.name);
-  if (recorded.op && recorded.op->is_program()) node.name = intern(recorded.name);
+  const bool own = recorded.op && !recorded.op->is_program() && recorded.name == recorded.op->name;
+  node.name = own ? &recorded.op->name : intern(recorded.name);
   node.attributes = recorded.attributes;
   node.first_input = static_cast<uint32_t>(inputs.size());
   node.input_count = static_cast<uint32_t>(read.size());
@@ -211,7 +217,18 @@ void Recorder::recorded(const graph::Recorded& recorded) {
   }
   // Of what waits, only when it runs is known how long it takes.
   nodes[number].seconds = waits ? 0 : static_cast<float>(end - recorded.begin);
-  if (!waits && !recorded.outputs.empty()) nodes[number].saved = saved_by(recorded.outputs[0]);
+  if (!waits && !recorded.outputs.empty())
+    nodes[number].saved = count_saved(recorded.outputs[0], recorded.first_node);
+  // Whoever reads the tensor from now on, or what it is a view of, reads what was written.
+  for (Value old = recorded.in_place ? recorded.inputs[0] : Value(); old;
+       old = old->view ? old->view->parent : Value())
+    old->traced = recorded.outputs[0]->traced;
+}
+
+void Recorder::will_write(std::span<const Value> inputs) {
+  for (const Value& value : inputs) {
+    if (value && !value->is_number) result_of(value);
+  }
 }
 
 void Recorder::read(const Value& value, const char* kind, const std::string& text) {
@@ -245,7 +262,7 @@ void Recorder::ran(const graph::RanRows& rows) {
     }
     if (node == none) continue;
     nodes[node].seconds = static_cast<float>(rows.seconds / static_cast<double>(rows.rows.size()));
-    nodes[node].saved = 0;
+    nodes[node].saved = count_saved(row[0], rows.first_node);  // the first counts for all
     batch.nodes.push_back(node);
   }
 }

@@ -58,7 +58,7 @@ struct Node {
   bool is_leaf, requires_grad, in_place, in_backward;
   double begin;
   float seconds;
-  int64_t saved;                   // bytes kept for backward
+  int64_t saved;                   // bytes kept for backward, and by none before it
   uint64_t first_node, last_node;  // of the graph: made for this, younger than the first
 };
 
@@ -107,10 +107,11 @@ struct Backward {
 
 class Recorder : public graph::Observer {
  public:
-  explicit Recorder(bool values) : values_(values) {}
+  explicit Recorder(bool values) : values_(values), id_(++count_) {}
   Recorder(const Recorder&) = delete;
 
   void recorded(const graph::Recorded& recorded) override;
+  void will_write(std::span<const Value> inputs) override;
   void read(const Value& value, const char* kind, const std::string& text) override;
   int32_t entered(void* module, int32_t caller) override;
   void ran(const graph::RanRows& rows) override;
@@ -145,6 +146,7 @@ class Recorder : public graph::Observer {
   double began = graph::seconds_now();
 
  private:
+  int64_t count_saved(const Value& output, uint64_t first_node);
   uint32_t add_result(const Value& value, uint32_t node, bool is_new);
   void look_at(const Value& value, Result& result);
   uint32_t note(const graph::Array& array);
@@ -152,6 +154,8 @@ class Recorder : public graph::Observer {
   const std::string* intern(std::string_view name);
 
   bool values_;
+  inline static uint32_t count_ = 0;
+  const uint32_t id_;
   uint32_t first_number_ = 0;  // of the first result
   int32_t first_module_ = 0;
   uint32_t open_backwards_ = 0;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._core import Node
@@ -15,10 +16,14 @@ from weft.autograd.gradcheck import gradcheck, gradgradcheck
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    # They watch a run, so they stand above this layer; found when first used.
+    from weft.debug.anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
+
 __all__ = [
     "Function",
     "Node",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "functional",
     "grad",
@@ -26,9 +31,17 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_anomaly_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in {"detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"}:
+        return getattr(import_module("weft.debug.anomaly"), name)
+    raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
 
 
 def _as_tuple(given: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:

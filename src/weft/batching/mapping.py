@@ -42,8 +42,7 @@ class Hub:
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
-        # While all are parked, others can take the next examples.
-        while self.ready or any(source.start_fiber() for source in self.sources):
+        while self.ready or self._start_fiber():
             self.ready.popleft().switch()
         if self.parked:
             # After an error each computes its own when it goes on: the one that is to blame fails.
@@ -51,6 +50,13 @@ class Hub:
                 _core.run_demanded()
             self.ready.extend(self.parked)
             self.parked.clear()
+
+    def _start_fiber(self) -> bool:
+        """While all are parked, let another fiber take the next example, if there is one."""
+        for source in self.sources:  # noqa: SIM110 - a generator would cost as much as the fiber
+            if source.start_fiber():
+                return True
+        return False
 
     def wait(self) -> None:
         """Let the others go on until somebody makes this fiber ready."""
@@ -84,6 +90,13 @@ class Running(threading.local):
 
 
 _running = Running()
+
+
+def is_running() -> bool:
+    """Tell whether this thread runs the examples of a map now."""
+    return _running.hub is not None
+
+
 _NO_MORE = object()
 # Iterators that run nobody's code: nothing parks in them or draws random numbers.
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
@@ -177,7 +190,7 @@ class Fibers:
         index = len(self.results)
         self.results.append(None)
         _core.start_fiber(index, self.hub.park_function)
-        self.streams.start(index)
+        _core.start_stream(self.streams.key, index)
         try:
             self.results[index] = self.function(example)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back

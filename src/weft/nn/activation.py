@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from weft._core import Tensor
+from weft.functional.composite import ops
 from weft.functional.creation import full
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn.module import Module
+from weft.nn.module import Module, one_op
 from weft.nn.parameter import Parameter
 
 
@@ -27,6 +28,7 @@ class _InPlace(Module):
 class ReLU(_InPlace):
     """Set negative elements to zero."""
 
+    @one_op(ops.relu, None, unless=("inplace",))
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
         return F.relu(input, self.inplace)
@@ -51,6 +53,7 @@ class SELU(_InPlace):
 class SiLU(_InPlace):
     """Multiply each element by its sigmoid."""
 
+    @one_op(ops.silu, None, unless=("inplace",))
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
         return F.silu(input, self.inplace)
@@ -83,6 +86,7 @@ class Hardswish(_InPlace):
 class Sigmoid(Module):
     """Apply the logistic function."""
 
+    @one_op(ops.sigmoid, None)
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
         return F.sigmoid(input)
@@ -91,6 +95,7 @@ class Sigmoid(Module):
 class Tanh(Module):
     """Apply the hyperbolic tangent."""
 
+    @one_op(ops.tanh, None)
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
         return F.tanh(input)

@@ -37,7 +37,7 @@ class _Numbered(Module):
         return len(self._module_names)
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self._items())
+        return map(self.__dict__.__getitem__, self._module_names)
 
     def _name_at(self, position: Any) -> str:
         place = _position(len(self), position, type(self).__name__)

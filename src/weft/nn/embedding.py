@@ -6,10 +6,11 @@ from typing import Any
 
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.functional.composite import ops
 from weft.functional.creation import empty
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn.module import Module
+from weft.nn.module import Module, one_op
 from weft.nn.parameter import Parameter
 
 
@@ -78,6 +79,7 @@ class Embedding(Module):
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
+    @one_op(ops.embedding, "weight", None, unless=("padding_idx", "max_norm", "scale_grad_by_freq"))
     def forward(self, input: Tensor) -> Tensor:
         """Return the rows that `input` names."""
         return F.embedding(

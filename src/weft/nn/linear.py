@@ -9,7 +9,7 @@ from weft._core import Tensor
 from weft.functional.creation import empty
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn.module import Module
+from weft.nn.module import Module, one_op
 from weft.nn.parameter import Parameter
 
 
@@ -69,6 +69,7 @@ class Linear(Module):
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
+    @one_op(F.linear, None, "weight", "bias")
     def forward(self, input: Tensor) -> Tensor:
         """Multiply `input` by the weight and add the bias."""
         return F.linear(input, self.weight, self.bias)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from weft import _core
 from weft._core import Tensor
@@ -19,6 +19,25 @@ from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
 
 _EXTRA_STATE = "_extra_state"
+_Forward = TypeVar("_Forward", bound=Callable[..., Any])
+
+
+def one_op(
+    op: Callable[..., Any], *arguments: str | None, unless: tuple[str, ...] = ()
+) -> Callable[[_Forward], _Forward]:
+    """Let a `forward` that calls one op be called without entering Python.
+
+    Args:
+        op: the op.
+        arguments: the attributes that it is called with; None stands for the input.
+        unless: attributes that must be None or False for that.
+    """
+
+    def decorate(forward: _Forward) -> _Forward:
+        short: Any = _core.OpForward(forward, "forward", (op, unless, arguments))
+        return short
+
+    return decorate
 
 
 class IncompatibleKeys(NamedTuple):

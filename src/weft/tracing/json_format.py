@@ -168,6 +168,12 @@ def _number(value: Any) -> float:
     raise _Problem(f"must be a number, and is {_said(value)}")
 
 
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise _Problem(f"must be true or false, and is {_said(value)}")
+    return value
+
+
 def _text(value: Any) -> str:
     if type(value) is not str:
         raise _Problem(f"must be a text, and is {_said(value)}")
@@ -321,7 +327,7 @@ def _decoder(hint: Any) -> Convert:
     return _object_of(hint)
 
 
-_PLAIN: dict[Any, Convert] = {int: _whole, float: _number, str: _text}
+_PLAIN: dict[Any, Convert] = {bool: _truth, int: _whole, float: _number, str: _text}
 
 
 def _encoder(hint: Any) -> Convert | None:

@@ -67,13 +67,23 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result of a node. `bytes` is what it added to memory: 0 for a view."""
+    """One result of a node.
+
+    Attributes:
+        shape: Its sizes.
+        dtype: Its type of elements.
+        bytes: What it added to memory: 0 for a view.
+        value: Facts about its numbers.
+        gradient: Facts about the gradient that arrived at it.
+        requires_grad: Whether gradients flow through it.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     bytes: int = 0
     value: Statistics | None = None
     gradient: Statistics | None = None
+    requires_grad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,7 @@ class Node:
         seconds: How long it ran; of a batch, its share.
         example: Of a `weft.map`: which one; -1 outside.
         name: A parameter's or input's name ("encoder.weight", "x").
-        saved: Bytes kept for backward.
+        saved: Bytes kept for backward that no node before it keeps.
         sequence: The creation number of its node in the graph of gradients, 0 without one.
         phase: "backward" if it was recorded while gradients were computed.
     """
@@ -167,7 +177,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class BackwardStep:
-    """The gradient rule of one or, in a batch, several nodes; `name` is that of `grad_fn`."""
+    """The gradient rule of one or, in a batch, several nodes.
+
+    `name` is that of `grad_fn`, `sequence` its creation number.
+    """
 
     name: str
     nodes: tuple[int, ...]
@@ -176,6 +189,7 @@ class BackwardStep:
     rows: int = 1
     incoming: tuple[Statistics | None, ...] = ()
     outgoing: tuple[Statistics | None, ...] = ()
+    sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Any, Protocol, Self, cast
 
 from weft import _core, pytree
 from weft._core import Tensor
+from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import (
     Backward,
     BackwardStep,
@@ -26,6 +28,7 @@ from weft.tracing.model import (
     Input,
     ModuleCall,
     Node,
+    NodeKind,
     Place,
     Plan,
     Read,
@@ -81,6 +84,7 @@ class Recording:
         rules: bool = False,
     ) -> None:
         self.title = title
+        self.began = time.perf_counter()  # the times of the trace count from here
         self.failure: BaseException | None = None
         self.value: Any = None
         self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
@@ -136,6 +140,10 @@ class Recording:
         """Say what the run's results are: the trace's outputs."""
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
+    def number(self, tensor: Tensor) -> int:
+        """Return the number of the node that made a tensor, -1 if it is not in the trace."""
+        return self._recorder.node_of(tensor)
+
     def clear(self) -> None:
         """Forget what was recorded so far."""
         self._recorder.clear()
@@ -159,10 +167,16 @@ class Recording:
             if was_on:
                 gc.enable()
 
-    def last(self) -> Trace:
-        """Return a trace of the last node alone, for `on_node`: cheap in a long run."""
-        first = max(len(self._recorder) - 1, 0)
-        return _Assembly(self._recorder, [], [], None, self.title, self.outer, first).trace
+    def last(self) -> Node:
+        """Return the last node alone, for `on_node`: cheap in a long run.
+
+        It has no names and no statistics, which only the whole trace has.
+        """
+        return _lone_node(self._recorder.nodes(len(self._recorder) - 1)[0])
+
+    def module_paths(self) -> tuple[str, ...]:
+        """Return the path of each call of a module so far; a node's `module` counts them."""
+        return tuple(call.path for call in _module_calls(self._recorder.modules()))
 
 
 def record(
@@ -179,7 +193,7 @@ def record(
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
-    run.name(_argument_names(function, args, kwargs))
+    run.name(argument_names(function, args, kwargs))
     run.name_surroundings(function, *args)
     run.outer = _core.positions_now()
     with suppress(Exception), run:
@@ -193,9 +207,10 @@ def _name_of(function: Any) -> str:
     return str(name) if name else type(function).__name__
 
 
-def _argument_names(
+def argument_names(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return what a function is called with by the names of its parameters."""
     try:
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
@@ -287,17 +302,17 @@ class _Assembly:
         failure: BaseException | None,
         title: str,
         outer: list[int],
-        first: int = 0,
         around: Sequence[tuple[str, Tensor]] = (),
     ) -> None:
         self._recorder = recorder
         self._places = Places()
         self._statistics = [statistics_of(data) for data in recorder.statistics()]
         self._frames = self._inner_frames(recorder.frames(), outer)
-        self._raw = recorder.nodes(first)
+        self._raw = recorder.nodes()
+        self._leaf_numbers: dict[int, int] | None = None  # by node of the graph of gradients
         modules = recorder.modules()
         self._given: set[int] = set()  # arguments, with gradients or not
-        self._leaf_names = self._find_leaf_names(modules, names) if first == 0 else {}
+        self._leaf_names = self._find_leaf_names(modules, names)
         self._found: set[int] = set()  # what the function found around itself
         self._name_found(around)
         plans = recorder.plans()
@@ -343,9 +358,9 @@ class _Assembly:
         roots = {id(module): module for module, caller, _ in modules if caller < 0}
         for module in cast("Iterable[_Module]", roots.values()):
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-                found.setdefault(self._recorder.node_of(tensor), name)
+                found.setdefault(self._leaf_of(tensor), name)
         for name, tensor in names:
-            index = self._recorder.node_of(tensor)
+            index = self._leaf_of(tensor)
             if type(tensor) is Tensor and index not in found:
                 self._given.add(index)
             found.setdefault(index, name)
@@ -354,10 +369,27 @@ class _Assembly:
 
     def _name_found(self, around: Sequence[tuple[str, Tensor]]) -> None:
         for name, tensor in around:
-            index = self._recorder.node_of(tensor)
+            index = self._leaf_of(tensor)
             if index >= 0 and index not in self._leaf_names:
                 self._leaf_names[index] = name
                 self._found.add(index)
+
+    def _leaf_of(self, tensor: Tensor) -> int:
+        """Find the node of a tensor, also after another recording has numbered its value."""
+        number = self._recorder.node_of(tensor)
+        if 0 <= number < len(self._raw):
+            return number
+        if not (tensor.is_leaf and tensor.requires_grad):
+            return -1
+        if self._leaf_numbers is None:
+            self._leaf_numbers = {
+                result[4]: index
+                for index, data in enumerate(self._raw)
+                if data[1] == "leaf"
+                for result in data[4]
+                if result[4]
+            }
+        return self._leaf_numbers.get(get_gradient_edge(tensor).node._sequence_nr(), -1)
 
     def _gradients(self, backwards: list[tuple[Any, ...]]) -> dict[tuple[int, int, int], int]:
         """Find the statistics of each gradient: by node of the graph, output and row."""
@@ -371,35 +403,14 @@ class _Assembly:
         return found
 
     def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
-        (
-            op, kind, requires_grad, inputs, results, attributes, frame, module, example,
-            in_backward, start, seconds, saved, _, last,
-        ) = self._raw[index]  # fmt: skip
-        name = self._leaf_names.get(index, "")
-        if kind == "leaf":
-            is_parameter = requires_grad and index not in self._given
-            is_input = name and index not in self._found
-            kind = "parameter" if is_parameter else "input" if is_input else "constant"
-            op = kind
-        return Node(
-            op=op.removesuffix("Backward"),  # of a user's function
-            kind=kind,
-            inputs=tuple(
-                Input(node, output) if node >= 0 else Input(number=number)
-                for node, output, number in inputs
-            ),
-            results=tuple(self._result(data, gradients) for data in results),
-            attributes=attributes,
-            frame=frame,
-            module=module,
-            start=start,
-            seconds=seconds,
-            example=example,
-            name=name,
-            saved=saved,
-            sequence=last,
-            phase="backward" if in_backward else "forward",
-        )
+        data = self._raw[index]
+        results = tuple(self._result(result, gradients) for result in data[4])
+        leaf: NodeKind | None = None
+        if index in self._given:
+            leaf = "input"
+        elif index in self._found and not data[2]:
+            leaf = "constant"
+        return _lone_node(data, self._leaf_names.get(index, ""), results, leaf)
 
     def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
         shape, dtype, size, statistics, producer, output, row = data
@@ -410,6 +421,7 @@ class _Assembly:
             bytes=size,
             value=self._statistic(statistics),
             gradient=self._statistic(-1 if gradient is None else gradient),
+            requires_grad=producer != 0,
         )
 
     def _read(self, data: tuple[Any, ...]) -> Read:
@@ -440,6 +452,7 @@ class _Assembly:
                 max(len(live), 1),
                 self._some(incoming[:: max(len(live), 1)]),
                 self._some(outgoing),
+                node,
             )
             for name, node, took, begin, live, incoming, outgoing in rules
         )
@@ -466,6 +479,44 @@ class _Assembly:
                 caller = len(self._frames) - 1
             walk = walk.tb_next
         return Failure(type(error).__name__, str(error), caller, len(self._raw))
+
+
+def _lone_node(
+    data: tuple[Any, ...],
+    name: str = "",
+    results: tuple[Result, ...] | None = None,
+    leaf: NodeKind | None = None,
+) -> Node:
+    (
+        op, kind, requires_grad, inputs, given, attributes, frame, module, example, in_backward,
+        start, seconds, saved, _, last,
+    ) = data  # fmt: skip
+    if kind == "leaf":
+        kind = op = leaf or ("parameter" if requires_grad else "input" if name else "constant")
+    if results is None:
+        results = tuple(
+            Result(tuple(shape), dtype, size, requires_grad=producer != 0)
+            for shape, dtype, size, _, producer, *_ in given
+        )
+    return Node(
+        op=op.removesuffix("Backward"),  # of a user's function
+        kind=kind,
+        inputs=tuple(
+            Input(node, output) if node >= 0 else Input(number=number)
+            for node, output, number in inputs
+        ),
+        results=results,
+        attributes=attributes,
+        frame=frame,
+        module=module,
+        start=start,
+        seconds=seconds,
+        example=example,
+        name=name,
+        saved=saved,
+        sequence=last,
+        phase="backward" if in_backward else "forward",
+    )
 
 
 def _own_folder() -> str:
@@ -506,7 +557,7 @@ class _Covering:
         self._leaves = {
             result[4]: index
             for index, data in enumerate(nodes)
-            if data[1] == "leaf"
+            if data[1] == "leaf" and data[2]
             for result in data[4]
             if result[4]
         }

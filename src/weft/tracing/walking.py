@@ -128,7 +128,13 @@ class _Walk:
         values, gradients = node._values, node._gradients
         value = values[output] if output < len(values) else None
         gradient = gradients[output] if output < len(gradients) else None
-        return Result(shape, dtype, value=_statistics(value), gradient=_statistics(gradient))
+        return Result(
+            shape,
+            dtype,
+            value=_statistics(value),
+            gradient=_statistics(gradient),
+            requires_grad=True,
+        )
 
     def _reads(self, nodes: list[Node]) -> tuple[Read, ...]:
         """Return the decisions that were taken while these nodes were made."""
@@ -177,7 +183,14 @@ def _statistics(tensor: Tensor | None) -> Statistics | None:
 def _result(tensor: Tensor, gradient: Statistics | None = None) -> Result:
     if gradient is None and (tensor.is_leaf or tensor.retains_grad):
         gradient = _statistics(tensor.grad)
-    return Result(tuple(tensor.shape), tensor.dtype.name, 0, _statistics(tensor), gradient)
+    return Result(
+        tuple(tensor.shape),
+        tensor.dtype.name,
+        0,
+        _statistics(tensor),
+        gradient,
+        tensor.requires_grad,
+    )
 
 
 def _constant(tensor: Tensor) -> Node:

@@ -1,0 +1,34 @@
+"""The command `weft`: `weft view script.py`, `weft show trace.json`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import weft
+from weft.cli import show, view
+from weft.cli.command import CommandError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Args:
+        arguments: The words after `weft`; those of the process if None.
+    """
+    parser = argparse.ArgumentParser(
+        prog="weft", description="See what a program of Weft does.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (view, show):
+        command.add_to(commands)
+    given = parser.parse_args(arguments)
+    try:
+        return given.run(given)
+    except CommandError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        return 2

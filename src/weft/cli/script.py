@@ -1,0 +1,103 @@
+"""Run a script as `python script.py` does, inside a process that does more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from weft.cli.command import CommandError
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a script ended: its exit code, and what it raised, if anything."""
+
+    code: int
+    error: BaseException | None = None
+
+
+def run_script(path: str, arguments: Sequence[str], around: AbstractContextManager[Any]) -> Outcome:
+    """Run a script as the main module.
+
+    `sys.argv`, `sys.path[0]` and `__main__` are what they would be; an exception is printed as
+    Python prints it.
+
+    Args:
+        path: The script.
+        arguments: What it finds in `sys.argv[1:]`.
+        around: Entered before the script's first line, left after its last.
+
+    Raises:
+        CommandError: If the script cannot be read.
+    """
+    source = _read(path)
+    sys.argv[:] = [path, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - as Python does
+    module = _main_module(path)
+    try:
+        code = compile(source, path, "exec", dont_inherit=True)
+        with around:
+            _execute(code, module)
+    except SystemExit as error:
+        return Outcome(_exit_code(error), error)
+    except BaseException as error:  # noqa: BLE001 - printed as Python does, and told
+        error.__traceback__ = _own_part(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return Outcome(1, error)
+    return Outcome(0)
+
+
+def end_by_interrupt() -> None:
+    """End the process as Python does after Ctrl-C: by the signal, so that a shell sees it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - the name stays as it was given
+            return file.read()
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _main_module(path: str) -> ModuleType:
+    module = ModuleType("__main__")
+    names = vars(module)
+    names["__file__"] = os.path.abspath(path)  # noqa: PTH100 - as Python does
+    names["__loader__"] = SourceFileLoader("__main__", path)
+    names["__builtins__"] = sys.modules["builtins"]
+    names["__cached__"] = None
+    names["__annotations__"] = {}
+    sys.modules["__main__"] = module
+    return module
+
+
+def _execute(code: CodeType, module: ModuleType) -> None:
+    exec(code, vars(module))
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _own_part(trace: TracebackType | None) -> TracebackType | None:
+    """Return the script's part of a traceback: what is below this file."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
