@@ -21,7 +21,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs \
+.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs tour \
   clean help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
@@ -135,6 +135,9 @@ stub: build ## write src/weft/_core.pyi from the op table
 
 docs: build ## write the reference pages from the op table
 	@$(PYTHON) scripts/generate_docs.py
+
+tour: build .venv/.prepared-test ## run the pages of docs/tour; write their outputs and pictures
+	@$(PYTHON) -m scripts.run_tour --write
 
 clean: ## remove what was built; the environments stay
 	rm -rf build build-sanitize dist src/weft/_core*.so src/weft/viewer/page.html viewer/node_modules

@@ -364,14 +364,14 @@ def test_table(program: Callable[..., Any], expected: str) -> None:
 def test_examples_of_a_map_by_turns() -> None:
     trace = run(programs.examples, [1.0])
     folded = fold(trace)
-    assert [group.label for group in folded.groups if group.parent < 1] == ["weft.map", "1", "2"]
+    assert [group.label for group in folded.groups if group.parent < 1] == ["weft.map", "0", "1"]
     examples = []
     for number in range(1, 5):
         at = folded.group_of[number]
         while folded.groups[at].parent != 0:
             at = folded.groups[at].parent
         examples.append(folded.groups[at].label)
-    assert examples == ["1", "2", "1", "2"]
+    assert examples == ["0", "1", "0", "1"]
 
 
 WITHOUT_SOURCES = [

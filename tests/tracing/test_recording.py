@@ -418,3 +418,34 @@ def test_calls_around_a_recorded_function_are_not_part_of_the_run() -> None:
     assert one.modules[0].frame == -1
     functions = {one.places[frame.place].function for frame in one.frames if frame.caller < 0}
     assert "forward" in functions
+
+
+def test_arguments_are_inputs_with_gradients_too() -> None:
+    def scaled(x: weft.Tensor, weight: weft.Tensor) -> weft.Tensor:
+        return x * weight
+
+    weight = weft.nn.Parameter(weft.ones(2))
+    run = record(scaled, (weft.ones(2, requires_grad=True), weight))
+    assert [(n.kind, n.name) for n in run.trace().nodes[:2]] == [
+        ("input", "x"), ("parameter", "weight"),
+    ]  # fmt: skip
+
+
+around = weft.tensor(3.0)
+
+
+def _adds(x: weft.Tensor) -> weft.Tensor:
+    return x + around
+
+
+def test_tensors_around_a_function_have_its_names_for_them() -> None:
+    slope = weft.ones(2, requires_grad=True)
+
+    def line(x: weft.Tensor) -> weft.Tensor:
+        return next(_adds(x * slope) for _ in range(1))
+
+    trace = record(line, (weft.ones(2),)).trace()
+    leaves = {node.name: node.kind for node in trace.nodes if node.name}
+    assert leaves == {"x": "input", "slope": "parameter", "around": "constant"}
+    mapped = record(weft.map, (line, [weft.ones(2)])).trace()
+    assert {node.name for node in mapped.nodes if node.name} == {"examples[0]", "slope", "around"}

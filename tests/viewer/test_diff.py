@@ -15,7 +15,7 @@ import weft
 from tests.tracing import programs
 from tests.tracing.building import run
 from weft.tracing import Frame, Node, Place, Read, Result, Statistics, Trace
-from weft.viewer import Diff, diff, page
+from weft.viewer import Diff, Graph, diff, page
 from weft.viewer.differences import bytes_text, same_statistics, seconds_text
 
 
@@ -278,3 +278,14 @@ def test_same_statistics() -> None:
     assert not same_statistics(Statistics(1, values=(nan,)), Statistics(1, values=(1.0,)), 1e-6)
     assert not same_statistics(Statistics(2, nans=1), Statistics(2), 1e-6)
     assert not same_statistics(Statistics(1, 1.0), Statistics(1), 1e-6)
+
+
+def test_examples_of_a_map_are_counted_as_in_the_list() -> None:
+    def loss(x: weft.Tensor) -> weft.Tensor:
+        return x.exp() if x > 0 else x.sin()
+
+    def graph_of(*numbers: float) -> Graph:
+        return weft.graph(weft.map, loss, [weft.tensor(one) for one in numbers])
+
+    (change,) = weft.diff(graph_of(1.0, 2.0), graph_of(1.0, -2.0)).of_kind("branch")
+    assert "of example 1" in change.text

@@ -233,6 +233,25 @@ class TestWeftGraph:
         both = weft.graph([loss, other])
         assert {node.op for node in both} == {"parameter", "mul", "sum", "add"}
 
+    def test_results_are_called_as_the_variables_are(self) -> None:
+        w = weft.ones(2, requires_grad=True)
+        double = w * 2
+        loss = double.sum()
+        texts = [line.partition(" (")[0] for line in str(weft.graph(loss)).splitlines()]
+        assert texts[2:] == ["├─ double = mul(w)", "└─ loss = sum(double)"]
+
+    def test_examples_of_a_map_are_counted_as_in_the_list(self) -> None:
+        def double(x: weft.Tensor) -> weft.Tensor:
+            return x.exp() if x > 0 else x
+
+        numbers = [weft.tensor(value) for value in (1.0, 2.0, -1.0)]
+        lines = str(weft.graph(weft.map, double, numbers)).splitlines()
+        turns = [line.strip("├─└│ ") for line in lines if "example " in line]
+        assert turns == ["example 0", "example 1: the same", "example 2"]
+
+    def test_one_node(self) -> None:
+        assert str(weft.graph(Trace(nodes=(Node("ones"),)))).startswith("graph 1 node\n")
+
     def test_of_a_pending_tensor(self) -> None:
         w = weft.ones(2, requires_grad=True)
         with weft.lazy():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+import weft
 from tests.tracing import programs
 from tests.tracing.building import run
 from tests.viewer.test_text_formats import HOSTILE, REAL, hostile_trace
@@ -108,3 +109,69 @@ def test_many_nodes_become_few_boxes(tmp_path: Path) -> None:
 
 def test_empty() -> None:
     assert kinds(parsed(graph(Trace(title="nothing")))) == [""]
+
+
+def titles(shown: Graph) -> list[str]:
+    return [box.title for box in make_picture(shown._merged).boxes]
+
+
+def notes(shown: Graph) -> list[str]:
+    return [note for box in make_picture(shown._merged).boxes for note in box.notes]
+
+
+def test_numbers_stand_where_the_call_has_them() -> None:
+    def both(x: weft.Tensor) -> weft.Tensor:
+        return (1 - x) * (x - 2)
+
+    assert titles(weft.graph(both, weft.ones(2))) == ["x", "1 sub", "sub 2", "mul", "output"]
+
+
+def test_numbers_that_differ_between_rounds_are_not_shown() -> None:
+    def rounds(x: weft.Tensor) -> weft.Tensor:
+        for number in range(3):
+            x = x * number + 7
+        return x
+
+    assert titles(weft.graph(rounds, weft.ones(2))) == ["x", "mul …", "add 7", "output"]
+
+
+def test_constants_that_are_one_number() -> None:
+    def add(x: weft.Tensor) -> weft.Tensor:
+        x = x + weft.tensor(0.5)
+        for _ in range(2):
+            x = x * weft.tensor(3.0)
+        return x
+
+    assert {"constant 0.5", "constant"} <= set(notes(weft.graph(add, weft.ones(2))))
+
+
+def test_a_failure_shows_its_message() -> None:
+    def fails(x: weft.Tensor) -> weft.Tensor:
+        return x.exp() + weft.ones(3)
+
+    picture = make_picture(weft.graph(fails, weft.ones(2))._merged)
+    assert picture.boxes[-1].title == "ShapeError"
+    assert "do not broadcast" in " ".join(picture.boxes[-1].notes)
+
+
+def test_edges_to_the_next_round_go_around_boxes() -> None:
+    def smooth(level: weft.Tensor, readings: list[weft.Tensor]) -> weft.Tensor:
+        for reading in readings:
+            level = level * 0.5 + (reading - 1) * 0.5
+        return level
+
+    shown = weft.graph(smooth, weft.ones(2), [weft.ones(2), weft.ones(2)])
+    picture = make_picture(shown._merged)
+    sizes = [_size(box) for box in picture.boxes]
+    layout = lay_out(picture, sizes, [0.0] * len(picture.clusters))
+    back = [number for number, edge in enumerate(picture.edges) if edge.is_back]
+    assert back
+    for number in back:
+        for (x1, y1), (x2, y2) in pairwise(layout.paths[number]):
+            for (width, height), (x, y) in zip(sizes, layout.centres, strict=True):
+                assert (
+                    max(x1, x2) <= x - width / 2
+                    or min(x1, x2) >= x + width / 2
+                    or max(y1, y2) <= y - height / 2
+                    or min(y1, y2) >= y + height / 2
+                )

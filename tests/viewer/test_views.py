@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import weft
 from tests.viewer import samples
 from tests.viewer.pages import Shown
 
@@ -30,6 +31,19 @@ def test_backward_shows_steps_with_gradients(show: Show) -> None:
     assert "step 5 of backward" in shown.panel()
     assert "Incoming gradient" in shown.panel()
     assert shown.page.locator(".panel .histogram").count() == 2
+
+
+def test_inputs_stand_above_the_examples_that_read_them(show: Show) -> None:
+    def double(x: weft.Tensor) -> weft.Tensor:
+        return x.exp() if x > 0 else x
+
+    examples = [weft.tensor(1.0), weft.tensor(-1.0)]
+    shown = show(weft.graph(weft.map, double, examples).page())
+    shown.press("e")
+    shown.wait("s.layouts > 1")
+    places = {box["label"]: box["y"] for box in shown.boxes()}
+    assert {"examples[0]", "examples[1]", "example 0", "example 1"} <= places.keys()
+    assert max(places["examples[0]"], places["examples[1]"]) < places["weft.map"]
 
 
 def test_plan_shows_batches_and_highlights_their_nodes(show: Show) -> None:

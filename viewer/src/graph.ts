@@ -116,9 +116,8 @@ export class Graph {
     if (!this.isGroup(box)) return this.items[box]!.label;
     const { kind, label } = this.groups[this.groupAt(box)]!;
     if (kind === "iteration") {
-      // Examples are numbered from 0, as the nodes say it.
-      const mapped = this.groups[this.parentOf(box)]?.label === "weft.map" && /^\d+$/.test(label);
-      return mapped ? `example ${Number(label) - 1}` : `iteration ${label}`;
+      const outer = this.groups[this.parentOf(box)];
+      return outer?.label === "weft.map" ? `example ${label}` : `iteration ${label}`;
     }
     for (let at = this.parentOf(box); at >= 0; at = this.groups[at]!.parent) {
       const outer = this.groups[at]!;

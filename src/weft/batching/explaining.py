@@ -127,5 +127,6 @@ def _lines(explanation: Explanation) -> list[str]:
             + (f"  ({batch.note})" if batch.note else "")
             for batch in plan.batches
         )
-    lines.append(f"{explanation.pending} ops pending, {explanation.skipped} never needed")
+    waiting = "1 op" if explanation.pending == 1 else f"{explanation.pending} ops"
+    lines.append(f"{waiting} pending, {explanation.skipped} never needed")
     return lines

@@ -157,6 +157,8 @@ def _group(trace: Trace, scopes: Sequence[Scope], number: int, parent: int) -> G
         name = "lambda" if scope.name == "<lambda>" else f"{scope.name}()"
         return Group("function", name, parent, scope.frame)
     if scope.kind == "iteration":
+        if scopes[scope.parent].kind == "map":  # as they are counted in the list of examples
+            return Group("iteration", str(scope.number - 1), parent, scope.frame)
         label = str(scope.number) if _is_counted(scopes, number) else "end"
         return Group("iteration", label, parent, scope.frame)
     if scope.kind == "map":

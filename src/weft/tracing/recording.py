@@ -10,10 +10,10 @@ import gc
 import inspect
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any, Protocol, Self, cast
 
 from weft import _core, pytree
@@ -28,6 +28,7 @@ from weft.tracing.model import (
     Input,
     ModuleCall,
     Node,
+    NodeKind,
     Place,
     Plan,
     Read,
@@ -36,6 +37,9 @@ from weft.tracing.model import (
     Trace,
 )
 from weft.tracing.sources import collect_sources
+
+# How far the search for names goes from function to function.
+_FUNCTIONS_SEEN = 100
 
 
 class _Module(Protocol):
@@ -85,6 +89,7 @@ class Recording:
         self.value: Any = None
         self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
+        self._around: list[tuple[str, Tensor]] = []
         self._outputs: list[Tensor] = []
         self._recorder = _core.Recorder(
             values,
@@ -127,6 +132,10 @@ class Recording:
             for path, leaf in _named_leaves(name, tree):
                 self._names.append((path, leaf))
 
+    def name_surroundings(self, *functions: object) -> None:
+        """Name the tensors that functions find around themselves as they call them."""
+        self._around.extend(_surroundings(functions).items())
+
     def result(self, tree: Any) -> None:
         """Say what the run's results are: the trace's outputs."""
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
@@ -146,7 +155,13 @@ class Recording:
         gc.disable()
         try:
             return _Assembly(
-                self._recorder, self._names, self._outputs, self.failure, self.title, self.outer
+                self._recorder,
+                self._names,
+                self._outputs,
+                self.failure,
+                self.title,
+                self.outer,
+                around=self._around,
             ).trace
         finally:
             if was_on:
@@ -179,6 +194,7 @@ def record(
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))
     run.name(argument_names(function, args, kwargs))
+    run.name_surroundings(function, *args)
     run.outer = _core.positions_now()
     with suppress(Exception), run:
         run.value = function(*args, **kwargs)
@@ -199,6 +215,37 @@ def argument_names(
         return inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):
         return {f"argument {i}": arg for i, arg in enumerate(args)} | kwargs
+
+
+def _surroundings(functions: Iterable[object]) -> dict[str, Tensor]:
+    """Return the tensors outside of functions that they, or what they call, have names for."""
+    found: dict[str, Tensor] = {}
+    waiting = [getattr(one, "__func__", one) for one in functions]
+    seen: set[int] = set()
+    while waiting and len(seen) < _FUNCTIONS_SEEN:
+        one = waiting.pop()
+        if not isinstance(one, FunctionType) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        for name, value in _free_names(one):
+            if isinstance(value, Tensor):
+                found.setdefault(name, value)
+            elif isinstance(value, FunctionType) and value.__module__ == one.__module__:
+                waiting.append(value)
+    return found
+
+
+def _free_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the names that a function takes from around itself, with what they stand for now."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        with suppress(ValueError):  # not bound yet
+            yield name, cell.cell_contents
+    codes = [function.__code__]
+    for code in codes:
+        codes.extend(one for one in code.co_consts if isinstance(one, CodeType))
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
 
 
 def _named_leaves(name: str, tree: Any) -> list[tuple[str, Tensor]]:
@@ -255,6 +302,7 @@ class _Assembly:
         failure: BaseException | None,
         title: str,
         outer: list[int],
+        around: Sequence[tuple[str, Tensor]] = (),
     ) -> None:
         self._recorder = recorder
         self._places = Places()
@@ -263,8 +311,10 @@ class _Assembly:
         self._raw = recorder.nodes()
         self._leaf_numbers: dict[int, int] | None = None  # by node of the graph of gradients
         modules = recorder.modules()
-        self._given: set[int] = set()  # leaves that are arguments of the call
+        self._given: set[int] = set()  # arguments, with gradients or not
         self._leaf_names = self._find_leaf_names(modules, names)
+        self._found: set[int] = set()  # what the function found around itself
+        self._name_found(around)
         plans = recorder.plans()
         covering = _Covering(self._raw, plans)
         gradients = self._gradients(recorder.backwards())
@@ -310,13 +360,19 @@ class _Assembly:
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 found.setdefault(self._leaf_of(tensor), name)
         for name, tensor in names:
-            node = self._leaf_of(tensor)
-            # A tensor that was given by itself is an input; one of many may be a weight.
-            if node not in found and name.isidentifier():
-                self._given.add(node)
-            found.setdefault(node, name)
+            index = self._leaf_of(tensor)
+            if type(tensor) is Tensor and index not in found:
+                self._given.add(index)
+            found.setdefault(index, name)
         found.pop(-1, None)
         return found
+
+    def _name_found(self, around: Sequence[tuple[str, Tensor]]) -> None:
+        for name, tensor in around:
+            index = self._leaf_of(tensor)
+            if index >= 0 and index not in self._leaf_names:
+                self._leaf_names[index] = name
+                self._found.add(index)
 
     def _leaf_of(self, tensor: Tensor) -> int:
         """Find the node of a tensor, also after another recording has numbered its value."""
@@ -349,7 +405,12 @@ class _Assembly:
     def _node(self, index: int, gradients: dict[tuple[int, int, int], int]) -> Node:
         data = self._raw[index]
         results = tuple(self._result(result, gradients) for result in data[4])
-        return _lone_node(data, self._leaf_names.get(index, ""), results, index in self._given)
+        leaf: NodeKind | None = None
+        if index in self._given:
+            leaf = "input"
+        elif index in self._found and not data[2]:
+            leaf = "constant"
+        return _lone_node(data, self._leaf_names.get(index, ""), results, leaf)
 
     def _result(self, data: tuple[Any, ...], gradients: dict[tuple[int, int, int], int]) -> Result:
         shape, dtype, size, statistics, producer, output, row = data
@@ -424,15 +485,14 @@ def _lone_node(
     data: tuple[Any, ...],
     name: str = "",
     results: tuple[Result, ...] | None = None,
-    is_given: bool = False,
+    leaf: NodeKind | None = None,
 ) -> Node:
     (
         op, kind, requires_grad, inputs, given, attributes, frame, module, example, in_backward,
         start, seconds, saved, _, last,
     ) = data  # fmt: skip
     if kind == "leaf":
-        is_input = is_given or (name and not requires_grad)
-        kind = op = "input" if is_input else "parameter" if requires_grad else "constant"
+        kind = op = leaf or ("parameter" if requires_grad else "input" if name else "constant")
     if results is None:
         results = tuple(
             Result(tuple(shape), dtype, size, requires_grad=producer != 0)

@@ -26,7 +26,7 @@ from weft.viewer.differences import (
 from weft.viewer.graph import Graph, PathLike
 from weft.viewer.page import page_html, page_of, write_text
 from weft.viewer.tree import Line, Style, colored
-from weft.viewer.words import failure_text, plain
+from weft.viewer.words import failure_text, nodes_text, plain
 
 _SHOWN = 12
 _HEADINGS: dict[ChangeKind, tuple[str, Style]] = {
@@ -105,13 +105,14 @@ class Diff:
             sum(len(change.right) for change in self.of_kind("only-right")),
         ]
         if any(counts):
-            yield f"{_nodes(counts[0])} only on the left, {_nodes(counts[1])} only on the right"
+            left, right = map(nodes_text, counts)
+            yield f"{left} only on the left, {right} only on the right"
         data: tuple[ChangeKind, ...] = ("shape", "value")
         for kind in data:
             found = self.of_kind(kind)
             if found:
                 count = sum(max(len(change.left), len(change.right)) for change in found)
-                yield f"{kind}s differ at {_nodes(count)}, first: {found[0].text}"
+                yield f"{kind}s differ at {nodes_text(count)}, first: {found[0].text}"
         sizes = [_bytes(graph.trace) for graph in (self.left, self.right)]
         if sizes[0] != sizes[1]:
             yield (
@@ -134,7 +135,7 @@ class Diff:
             return
         for side, graph in (("left: ", self.left), ("right:", self.right)):
             title = plain(graph.title) or "graph"
-            yield Line(((side, "dim"), (title, "bold"), (f"({_nodes(len(graph))})", "plain")))
+            yield Line(((side, "dim"), (title, "bold"), (f"({nodes_text(len(graph))})", "plain")))
         failures = self._failures()
         if failures:
             yield Line(((failures, "red"),))
@@ -255,10 +256,6 @@ def _said(change: Change) -> str:
     for side in ("only on the left", "only on the right"):
         text = text.removeprefix(side).removeprefix(": ").removeprefix(", ")
     return text
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _bytes(trace: Trace) -> int:

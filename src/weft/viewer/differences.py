@@ -99,7 +99,9 @@ class _Finder:
             scope = self._scope(slot)
             if scope.kind == "iteration":
                 is_example = self._alignment.scopes[0][scope.parent].kind == "map"
-                turn = f" {'of example' if is_example else 'in round'} {scope.number}"
+                turn = f" in round {scope.number}"
+                if is_example:  # as they are counted in the list of examples
+                    turn = f" of example {scope.number - 1}"
             if scope.kind == "loop":
                 self._compare_rounds(slot)
             else:

@@ -18,7 +18,7 @@ from weft.viewer.merging import Link, Merged, merge_traces
 from weft.viewer.page import PageMissingError, page_html, page_of, write_text
 from weft.viewer.picture import Picture, make_picture
 from weft.viewer.tree import Line, colored, tree_lines
-from weft.viewer.words import Decision, decision_of, failure_text
+from weft.viewer.words import Decision, decision_of, failure_text, nodes_text
 
 PathLike = str | os.PathLike[str]
 _NOTEBOOK_LIMIT = 4 << 20
@@ -42,7 +42,7 @@ class Graph:
         >>> print(
         ...     Graph(Trace(title="run", nodes=(Node("ones", results=(Result((2,), "int64"),)),)))
         ... )
-        run 1 nodes
+        run 1 node
         └─ #0 = ones() (2,) int64
     """
 
@@ -125,7 +125,7 @@ class Graph:
     def __repr__(self) -> str:
         title = f" of {self.title}" if self.title else ""
         failed = f", {failure_text(self.failure)}" if self.failure else ""
-        return f"<Graph{title}: {len(self)} nodes, {len(self.decisions)} decisions{failed}>"
+        return f"<Graph{title}: {nodes_text(len(self))}, {len(self.decisions)} decisions{failed}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the page in a sandbox, or a picture without it."""

@@ -21,6 +21,7 @@ GAP_Y = 40.0
 PADDING = 14.0
 HEADER = 22.0
 LANE = 12.0
+DETOUR = 12.0
 _SWEEPS = 6
 
 
@@ -282,18 +283,33 @@ class _Layouter:
         centres: list[Point],
         used: dict[int, int],
     ) -> list[Point]:
-        """Return the points of an edge to the next round: out to the right and up."""
+        """Return the points of an edge to the next round: out to the right and up.
+
+        Where another box stands in the way it leaves at the bottom, or comes in at the top.
+        """
         around = self._around(source, target)
         lane = used[around] = used.get(around, 0) + 1
         x = self._right(around) + corners[around][0] + LANE * lane
         (x1, y1), (x2, y2) = centres[source], centres[target]
+        (width1, height1), (width2, height2) = self._sizes[source], self._sizes[target]
         shift = 5.0 if source == target else 0.0
-        return [
-            (x1 + self._sizes[source][0] / 2, y1 + shift),
-            (x, y1 + shift),
-            (x, y2 - shift),
-            (x2 + self._sizes[target][0] / 2, y2 - shift),
-        ]
+        points = [(x1 + width1 / 2, y1 + shift), (x, y1 + shift)]
+        if self._is_blocked(source, x, centres):
+            at, bottom = x1 + width1 / 4, y1 + height1 / 2
+            points = [(at, bottom), (at, bottom + DETOUR), (x, bottom + DETOUR)]
+        if self._is_blocked(target, x, centres):
+            at, top = x2 + width2 / 4, y2 - height2 / 2
+            return [*points, (x, top - DETOUR), (at, top - DETOUR), (at, top)]
+        return [*points, (x, y2 - shift), (x2 + width2 / 2, y2 - shift)]
+
+    def _is_blocked(self, box: int, right: float, centres: list[Point]) -> bool:
+        """Tell whether another box stands between a box and a place on its right."""
+        x, y = centres[box]
+        for other, (other_x, other_y) in enumerate(centres):
+            width, height = self._sizes[other]
+            if x < other_x - width / 2 < right and abs(y - other_y) < height / 2 + 4:
+                return True
+        return False
 
     def _right(self, number: int) -> float:
         """Return where the things of a level end on the right."""

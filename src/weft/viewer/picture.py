@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Literal
 
 from weft.tracing import Folded, Group, Node, Trace
@@ -81,6 +82,10 @@ class _Rolled:
         self.nodes: list[int] = []
         # For each node the position in `nodes` of the one that stands for it.
         self.standing_for = self._roll_nodes(folded)
+        # For each position in `nodes` all that it stands for.
+        self.members: list[list[int]] = [[] for _ in self.nodes]
+        for number, position in enumerate(self.standing_for):
+            self.members[position].append(number)
         self.group_of = [
             self.group_of_group[folded.group_of[node]] if folded.group_of[node] >= 0 else -1
             for node in self.nodes
@@ -124,6 +129,10 @@ class _Rolled:
             standing.append(known[key])
         return standing
 
+    def is_rolled(self, number: int) -> bool:
+        """Tell whether a node stands for those of other rounds too."""
+        return self._is_rolled(self.group_of[self.standing_for[number]])
+
     def _is_rolled(self, group: int) -> bool:
         while group >= 0:
             if self.groups[group].kind == "iteration":
@@ -157,7 +166,7 @@ class _Painter:
         self._edges: dict[tuple[int, int, EdgeKind, str], Edge] = {}
         self._clusters: list[Cluster] = []
         self._cluster_of: dict[int, int] = {-1: -1}
-        self._chips = _chips(self._trace)
+        self._chips = _chips(self._trace, rolled)
         self._open = self._opened(max_boxes)
         self._middle = self._left_out(max_boxes)
         self._box_of_group: dict[int, int] = {}
@@ -237,7 +246,8 @@ class _Painter:
             closed = at if at not in self._open else closed
             at = self._rolled.groups[at].parent
         if closed < 0:
-            box = _box(self._trace.nodes[number], self._chips)
+            alike = [self._trace.nodes[one] for one in self._rolled.members[position]]
+            box = _box(self._trace.nodes[number], self._chips, alike)
             box.group = self._cluster(group)
             self._boxes.append(box)
             return len(self._boxes) - 1
@@ -275,8 +285,8 @@ class _Painter:
         """Add where results go, or where it failed; return that box."""
         failure = self._trace.failure
         if failure is not None:
-            text = shortened(plain(f"{failure.kind}: {failure.message}"), 60)
-            self._boxes.append(Box("failure", text))
+            lines = wrap(shortened(plain(failure.message), 150), 52)
+            self._boxes.append(Box("failure", shortened(plain(failure.kind), 60), lines))
             box = len(self._boxes) - 1
             if self._trace.nodes:
                 self._add_edge(self._box(len(self._trace.nodes) - 1), box, "control")
@@ -300,26 +310,48 @@ class _Painter:
             self._add_edge(source, target, "control", plain(text))
 
 
-def _chips(trace: Trace) -> dict[int, str]:
+def _chips(trace: Trace, rolled: _Rolled) -> dict[int, str]:
     """Return the nodes that are words on others: parameters and constants that ops use."""
     used = {one.node for node in trace.nodes for one in node.inputs}
     chips: dict[int, str] = {}
     for number, node in enumerate(trace.nodes):
         if node.kind in ("parameter", "constant") and number in used:
             shape = node.results[0].shape if node.results else ()
-            chips[number] = f"{node.name or node.kind} {shape}" if shape else node.name or node.kind
+            word = node.name or node.kind
+            chips[number] = f"{word} {shape}" if shape else word + _number(node, number, rolled)
     return chips
 
 
-def _box(node: Node, chips: dict[int, str]) -> Box:
+def _number(node: Node, number: int, rolled: _Rolled) -> str:
+    """Return the number that a constant is, if it is one and the same in all rounds."""
+    value = node.results[0].value if node.results else None
+    if node.name or value is None or value.values is None or rolled.is_rolled(number):
+        return ""
+    return f" {number_text(value.values[0])}"
+
+
+def _call(node: Node, alike: list[Node]) -> str:
+    """Return an op with its numbers: "sub 1" of `x - 1`, "1 sub" of `1 - x`.
+
+    A number that is another one in other rounds of a loop is a "…".
+    """
+    first = next((at for at, one in enumerate(node.inputs) if one.number is None), 0)
+    words: list[str] = []
+    for at, one in enumerate(node.inputs):
+        if one.number is not None:
+            others = {other.inputs[at].number for other in alike if at < len(other.inputs)}
+            words.append(number_text(one.number) if others == {one.number} else "…")
+    return " ".join(dict.fromkeys([*words[:first], node.op, *words[first:]]))
+
+
+def _box(node: Node, chips: dict[int, str], alike: list[Node]) -> Box:
     if node.kind == "decision":
         return Box("decision", shortened(plain(node.op), 60))
     if node.kind in ("input", "parameter", "constant"):
         box = Box("input", shortened(plain(node.name or node.kind), 40))
     else:
-        numbers = [number_text(one.number) for one in node.inputs if one.number is not None]
         kind: BoxKind = "cell" if node.kind == "cell" else "op"
-        box = Box(kind, shortened(plain(" ".join([node.op, *dict.fromkeys(numbers)])), 40))
+        box = Box(kind, shortened(plain(_call(node, alike)), 40))
     if node.results:
         result = node.results[0]
         more = f" +{len(node.results) - 1}" if len(node.results) > 1 else ""

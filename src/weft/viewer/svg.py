@@ -140,21 +140,28 @@ def _curve(path: list[Point]) -> str:
 
 
 def _around(path: list[Point]) -> str:
-    """Return the way out to the right, up, and back, with round corners."""
-    (x1, y1), (x, _), _, (x2, y2) = path
-    up = -1.0 if y2 < y1 else 1.0
-    radius = min(8.0, abs(y2 - y1) / 2)
-    return (
-        f"M{x1:.1f} {y1:.1f}H{x - radius:.1f}Q{x:.1f} {y1:.1f} {x:.1f} {y1 + up * radius:.1f}"
-        f"V{y2 - up * radius:.1f}Q{x:.1f} {y2:.1f} {x - radius:.1f} {y2:.1f}H{x2:.1f}"
-    )
+    """Return straight lines through points, with round corners."""
+    words = [f"M{path[0][0]:.1f} {path[0][1]:.1f}"]
+    for before, (x, y), after in zip(path, path[1:], path[2:], strict=False):
+        x1, y1 = _towards((x, y), before)
+        x2, y2 = _towards((x, y), after)
+        words.append(f"L{x1:.1f} {y1:.1f}Q{x:.1f} {y:.1f} {x2:.1f} {y2:.1f}")
+    return "".join([*words, f"L{path[-1][0]:.1f} {path[-1][1]:.1f}"])
+
+
+def _towards(start: Point, end: Point) -> Point:
+    """Return a point a little on the way from one point to another."""
+    (x1, y1), (x2, y2) = start, end
+    length = max(abs(x2 - x1) + abs(y2 - y1), 1e-6)
+    part = min(8.0, length / 2) / length
+    return x1 + (x2 - x1) * part, y1 + (y2 - y1) * part
 
 
 def _tip(edge: Edge, path: list[Point]) -> str:
     """Return the arrow's tip; drawn, because a marker's name would be shared by all of a page."""
     x, y = path[-1]
     kind = "tip-control" if edge.kind == "control" else "tip"
-    if edge.is_back:
+    if edge.is_back and path[-2][0] != x:
         points = f"{x:.1f},{y:.1f} {x + 7:.1f},{y - 3.5:.1f} {x + 7:.1f},{y + 3.5:.1f}"
     else:
         points = f"{x:.1f},{y:.1f} {x - 3.5:.1f},{y - 7:.1f} {x + 3.5:.1f},{y - 7:.1f}"
@@ -176,6 +183,7 @@ def _labels(picture: Picture, layout: Layout) -> list[str]:
         if edge.label:
             x, y = _on_curve(path[0], path[1], 0.6)
             if edge.is_back:
-                x, y = path[1][0], (path[1][1] + path[2][1]) / 2
+                x = max(point[0] for point in path)
+                y = sum(point[1] for point in path if point[0] == x) / 2
             parts.append(f'<text class="label" x="{x:.1f}" y="{y:.1f}">{_text(edge.label)}</text>')
     return parts

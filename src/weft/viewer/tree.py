@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.tracing import Folded, Trace
+from weft.tracing import Folded, Group, Trace
 from weft.tracing.scopes import LEAVES
 from weft.tracing.sources import Outline
 from weft.viewer.merging import END, Link
@@ -16,6 +16,7 @@ from weft.viewer.words import (
     decision_of,
     failure_text,
     name_of,
+    nodes_text,
     place_of,
     place_text,
     plain,
@@ -59,7 +60,7 @@ def tree_lines(
     writer = _Writer(trace, folded, links)
     root = _entries(trace, folded)
     title = plain(trace.title) or "graph"
-    yield Line(((title, "bold"), (f"{len(trace.nodes)} nodes", "plain")))
+    yield Line(((title, "bold"), (nodes_text(len(trace.nodes)), "plain")))
     waiting: list[tuple[_Entry | str, str, bool]] = []
     _push(waiting, writer.inside(root), "", last=trace.failure is None)
     shown = 1
@@ -146,7 +147,8 @@ class _Writer:
     def inside(self, entry: _Entry) -> list[_Entry | str]:
         """Return what stands below an entry: of a loop, rounds that differ from the one before."""
         is_group = entry.kind == "group" and entry.number >= 0
-        if not is_group or self._folded.groups[entry.number].kind != "loop":
+        group = self._folded.groups[entry.number] if is_group else None
+        if group is None or group.kind != "loop":
             return list(entry.items)
         result: list[_Entry | str] = []
         last: object = None
@@ -157,11 +159,11 @@ class _Writer:
             if shape == last and label:
                 alike.append(label)
                 continue
-            result += _said_alike(alike)
+            result += _said_alike(_turn(group), alike)
             alike = []
             last = shape
             result.append(item)
-        return result + _said_alike(alike)
+        return result + _said_alike(_turn(group), alike)
 
     def _shape(self, entry: _Entry) -> object:
         """Return what two rounds have in common if they did the same."""
@@ -194,7 +196,8 @@ class _Writer:
         group = self._folded.groups[entry.number]
         label = shortened(plain(group.label), 100)
         if group.kind == "iteration":
-            return ((label if label == "end" else f"round {label}", "bold"),)
+            turn = _turn(self._folded.groups[group.parent])
+            return ((label if label == "end" else f"{turn} {label}", "bold"),)
         if group.kind == "loop":
             return (label, "bold"), (f"{TIMES} {group.count}", "yellow")
         place = place_of(self._trace, group.frame)
@@ -213,14 +216,15 @@ class _Writer:
                 f"{node.kind} {name}" if name else f"{name_of(self._trace, number)} = {node.kind}"
             )
             return (title, "bold"), (facts, "plain"), (where, "cyan")
-        title = plain(f"#{number} = {call_text(self._trace, node)}")
+        title = plain(f"{name_of(self._trace, number)} = {call_text(self._trace, node)}")
         source = plain(self.outline.text(place.file, place.line)) if place else ""
         return (title, "bold"), (facts, "plain"), (where, "cyan"), (f" {source}", "green")
 
     def _decision(self, number: int) -> tuple[tuple[str, Style], ...]:
         """Return the line of a decision in a merged graph: each answer and where it leads."""
         answers = [
-            f"{link.label}: " + ("the end" if link.target == END else f"#{link.target}")
+            f"{link.label}: "
+            + ("the end" if link.target == END else plain(name_of(self._trace, link.target)))
             for link in self._links.get(number, [])
         ]
         node = self._trace.nodes[number]
@@ -228,12 +232,17 @@ class _Writer:
         return ("? " + plain(node.op), "yellow"), ("; ".join(answers), "bold"), (where, "cyan")
 
 
-def _said_alike(labels: list[str]) -> list[_Entry | str]:
+def _turn(loop: Group) -> str:
+    """Return what one turn of a loop is called."""
+    return "example" if loop.label == "weft.map" else "round"
+
+
+def _said_alike(turn: str, labels: list[str]) -> list[_Entry | str]:
     if not labels:
         return []
     if len(labels) == 1:
-        return [f"round {labels[0]}: the same"]
-    return [f"rounds {labels[0]} to {labels[-1]}: the same"]
+        return [f"{turn} {labels[0]}: the same"]
+    return [f"{turn}s {labels[0]} to {labels[-1]}: the same"]
 
 
 def colored(lines: Iterator[Line]) -> str:

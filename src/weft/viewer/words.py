@@ -134,6 +134,11 @@ def result_text(result: Result) -> str:
     return text
 
 
+def nodes_text(count: int) -> str:
+    """Return how many nodes there are."""
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
 def name_of(trace: Trace, number: int) -> str:
     """Return how a node is called where others use it: its name, or its number."""
     node = trace.nodes[number]
