@@ -12,11 +12,13 @@ import gc
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 from weft import _core
 from weft._core import Tensor
+from weft.debug.steps import StepWatch, StillAlive, warn
 from weft.tracing import Recording
 from weft.tracing.boundaries import Boundaries, caller_line
 from weft.viewer.budget import Budget
@@ -38,7 +40,7 @@ class Live:
 
     Each backward ends a step, and so does each flush of lazy work that no backward follows. An
     exception that leaves the block is shown with the graph so far, and goes on. No error in here
-    reaches the program.
+    reaches the program. If graphs of earlier steps stay alive, it says which line holds them.
 
     Args:
         store: Where they go.
@@ -66,6 +68,7 @@ class Live:
         self._budget = Budget(rate, share)
         self._curves = Curves(store)
         self._boundaries = Boundaries(self)
+        self._watch = StepWatch()
         self._spare = [Recording(values=False, on_event=self._hear) for _ in range(2)]
         self._last: tuple[Recording, str] | None = None  # a whole step that was not shown
         self._run: Recording | None = None
@@ -155,6 +158,10 @@ class Live:
 
     def _end_step(self, roots: Sequence[Tensor], now: float) -> None:
         self._curves.note(self._steps, roots, now, self._looking)
+        if (found := self._watch.step()) is not None:
+            self._store.set_status(str(found))
+            with suppress(StillAlive):  # where warnings are errors
+                warn(found)
         self._end(f"step {self._steps}", now)
         self._curves.go_on(self._steps)
 

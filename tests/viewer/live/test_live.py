@@ -354,3 +354,16 @@ def test_saved_page_is_whole(tmp_path: Path) -> None:
         names = {node.get("name") for node in graph["trace"]["nodes"]}
         assert {"0.weight", "2.bias"} <= names
     assert "__NONCE__" not in html
+
+
+def test_graphs_that_stay_alive_are_told_of() -> None:
+    store = Store("test")
+    w = weft.ones(3, requires_grad=True)
+    kept: list[Tensor] = []
+    with Live(store):
+        for _ in range(8):
+            loss = (w * w).sum()
+            loss.backward()
+            kept.append(loss)
+    assert "graphs of earlier steps are still in memory" in store.status
+    assert "kept[0]" in store.status
