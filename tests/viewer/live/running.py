@@ -99,6 +99,8 @@ def viewing(
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        # In the background a shell lets programs ignore Ctrl-C, and their children too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     try:
         view = View(process, "")
