@@ -27,9 +27,9 @@ def save(
 ) -> None:
     """Save an object: tensors, and dicts, lists, tuples, numbers and texts around them.
 
-    The file is a safetensors file. A dict of tensors is read by every library that knows the format;
-    anything more nested is described in the file's metadata, and other libraries see its
-    tensors under dotted names. Tensors that share memory are written once and share it again.
+    The file is a safetensors file. A dict of tensors is read by every library that knows the
+    format; anything more nested is described in the file's metadata, and other libraries see
+    its tensors under dotted names. Tensors that share memory are written once and share it again.
 
     A file is replaced in one step: whatever happens on the way, its name stands for the whole
     old file or the whole new one.
@@ -76,8 +76,8 @@ def load(
 ) -> Any:
     """Load what `save` saved, a safetensors file of another library, or PyTorch's weight file.
 
-    No file makes this run code: PyTorch's files are read as data, and one that asks for anything but
-    tensors, numbers, texts and containers is refused with the name of what it asks for.
+    No file makes this run code: PyTorch's files are read as data, and one that asks for anything
+    but tensors, numbers, texts and containers is refused with the name of what it asks for.
 
     Args:
         f: a path, or an object with `read`, such as `io.BytesIO`.
@@ -86,7 +86,7 @@ def load(
         pickle_module: must be None: nothing is unpickled.
         weights_only: changes nothing: there is no other way.
         mmap: True reads tensors from the file when they are first used. They can be written; the
-            file does not change. The file must not be made shorter meanwhile; `save` never does that.
+            file does not change. The file must not be made shorter meanwhile; `save` never does.
         pickle_load_args: PyTorch's other arguments, such as `encoding`; they change nothing.
 
     Returns:

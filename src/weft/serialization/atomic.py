@@ -5,6 +5,9 @@ name in one step. A process that is killed on the way leaves its temporary file 
 hold a lock on theirs, so the next save can tell a left-over from one at work and removes it.
 """
 
+# Descriptors all over; pathlib has no place for them.
+# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH123
+
 from __future__ import annotations
 
 import fcntl
@@ -16,13 +19,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from weft.serialization.sources import PathLike
 
 
 @contextmanager
-def replacing(path: PathLike) -> Iterator[BinaryIO]:
+def replacing(path: PathLike) -> Generator[BinaryIO]:
     """Open a file for writing that takes the place of `path` when the block ends well.
 
     Permissions of the old file stay, and a symbolic link goes on pointing at what it points at.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.serialization.elements import BY_CODE, CODE_OF
 from weft.serialization.errors import LoadError, SaveError
+from weft.serialization.kinds import is_exactly
 
 if TYPE_CHECKING:
     from weft._core import dtype
@@ -115,13 +116,14 @@ def read_head(source: Source) -> Header:
 
 
 def _entry(where: str, name: str, said: Any) -> Entry:
-    try:
-        code, shape, (start, end) = said["dtype"], said["shape"], said["data_offsets"]
-        fields = len(said)
-    except (TypeError, KeyError, ValueError):
-        fields, code, shape, start, end = 0, None, None, None, None
-    sizes = cast("list[Any]", shape) if isinstance(shape, list) else [None]
-    if fields != 3 or not all(type(n) is int and n >= 0 for n in (*sizes, start, end)):
+    fields: dict[str, Any] = said if is_exactly(said, dict) else {}
+    code: Any = fields.get("dtype")
+    sizes: Any = fields.get("shape")
+    ends: Any = fields.get("data_offsets")
+    if not is_exactly(sizes, list) or not is_exactly(ends, list) or len(ends) != 2:
+        raise LoadError(f"{where}: the head's entry {name!r} is not one of a tensor")
+    start, end = ends
+    if len(fields) != 3 or not all(is_exactly(n, int) and n >= 0 for n in (*sizes, start, end)):
         raise LoadError(f"{where}: the head's entry {name!r} is not one of a tensor")
     kind = BY_CODE.get(code) if isinstance(code, str) else None
     if kind is None:
@@ -144,7 +146,7 @@ def checked_sizes(sizes: list[Any] | tuple[Any, ...], what: str) -> tuple[int, .
     Raises:
         LoadError: if they are no sizes, or too many, or too large.
     """
-    if not all(type(size) is int and size >= 0 for size in sizes):
+    if not all(is_exactly(size, int) and size >= 0 for size in sizes):
         raise LoadError(f"{what} has a shape that is no shape: {list(sizes)!r:.200}")
     if len(sizes) > 64 or math.prod(max(size, 1) for size in sizes) >= _MOST_ELEMENTS:
         raise LoadError(f"{what} has a shape that no tensor can have: {list(sizes)!r:.200}")

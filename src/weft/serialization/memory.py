@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft.serialization.elements import numpy_name
@@ -32,7 +32,7 @@ def read_tensor(
     """
     made = None if source.mapped is None else _mapped(source, offset, kind, shape)
     if made is None:
-        made = cast("Tensor", _core.ops.zeros(shape, dtype=kind))
+        made = _core.ops.zeros(shape, dtype=kind)
         if made.numel():
             elements: Any = _core.array_of(made)
             source.fill(offset, memoryview(elements.reshape(-1).view("uint8")))

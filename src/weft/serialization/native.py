@@ -9,6 +9,7 @@ from weft.autograd import no_grad
 from weft.serialization.elements import BY_NAME
 from weft.serialization.errors import LoadError
 from weft.serialization.header import checked_sizes, head_bytes, laid_out, parse_json, read_head
+from weft.serialization.kinds import is_exactly
 from weft.serialization.memory import read_tensor, rearranged, view_of
 from weft.serialization.placing import place
 from weft.serialization.tree import Decoder, Encoder
@@ -55,7 +56,7 @@ class Prepared:
 
         file.write(self._head)
         for name in self._entries:
-            array = np.ascontiguousarray(self._written[name][1])
+            array: Any = np.ascontiguousarray(self._written[name][1])
             if array.size:
                 file.write(memoryview(array.reshape(-1).view(np.uint8)))
 
@@ -186,7 +187,7 @@ def checked_steps(
     """
     most = 1 << 62
     if len(steps) != rank or not all(
-        type(step) is int and 0 <= step < most for step in (*steps, offset)
+        is_exactly(step, int) and 0 <= step < most for step in (*steps, offset)
     ):
         raise LoadError(
             f"{what} has strides or an offset that no tensor has: {list(steps)!r:.200}, "

@@ -1,9 +1,9 @@
 """Reading a pickle as data: a stack machine that calls nothing.
 
 A pickle is a program. This one is read as text would be: strings, numbers and containers come out
-as they are; a name such as `torch._utils._rebuild_tensor_v2` stays a name, and "calling" it looks up
-in a table (`torch_names.py`) what data the name with these arguments stands for. A name that is not in
-the table, or an opcode that weight files do not need, ends the reading.
+as they are; a name such as `torch._utils._rebuild_tensor_v2` stays a name, and "calling" it looks
+up in a table (`torch_names.py`) what data the name with these arguments stands for. A name that is
+not in the table, or an opcode that weight files do not need, ends the reading.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from weft.serialization.errors import LoadError, RefusedError
-from weft.serialization.tree import DEEPEST, is_key
+from weft.serialization.kinds import is_exactly, is_key
+from weft.serialization.tree import DEEPEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 _LARGEST_INTEGER = 1024  # bytes
 _MOST_PLACES = 20_000_000  # of a tree in which what is shared is counted each time
@@ -39,6 +40,7 @@ class _Mark:
 
 
 _MARK = _Mark()
+_STOP = ord(".")
 
 
 class Reader:
@@ -83,14 +85,14 @@ class Reader:
                 code = self._take(1)[0]
                 if code == _STOP:
                     break
-                step = _STEPS.get(code)
+                step = self._STEPS.get(code)
                 if step is None:
                     self._refuse(f"the opcode {bytes((code,))!r}")
                 else:
                     step(self)
             if len(self._stack) != 1:
                 raise self._damaged("it ends with an unfinished value")
-            return check_tree(self._stack.pop(), self._where)
+            return check_tree(self._pop(), self._where)
         except (IndexError, KeyError, TypeError, ValueError, struct.error) as error:
             if isinstance(error, LoadError):
                 raise
@@ -191,7 +193,7 @@ class Reader:
     # ---- names ---------------------------------------------------------------------------------
 
     def _push_name(self, module: Any, name: Any) -> None:
-        if type(module) is not str or type(name) is not str:
+        if not is_exactly(module, str) or not is_exactly(name, str):
             raise self._damaged("a name is no text")
         self._push(self._known(Name(module, name)))
 
@@ -201,16 +203,16 @@ class Reader:
 
     def _reduce(self) -> None:
         arguments, name = self._pop(), self._pop()
-        if type(name) is not Name:
+        if not is_exactly(name, Name):
             self._refuse(f"a call of a {type(name).__name__}")
-        if type(arguments) is not tuple:
+        if not is_exactly(arguments, tuple):
             raise self._damaged(f"{name} has no tuple of arguments")
         self._push(self._meaning(name, cast("tuple[Any, ...]", arguments)))
 
     def _build(self) -> None:
         """Drop what a state_dict carries besides its items: versions of its modules."""
         state, value = self._pop(), self._stack[-1]
-        if type(value) is not OrderedDict or type(state) is not dict:
+        if not is_exactly(value, OrderedDict) or not is_exactly(state, dict):
             self._refuse(f"setting the state of a {type(value).__name__}")
 
     def _text(self, count: int) -> None:
@@ -224,63 +226,59 @@ class Reader:
         if self._number(1) > 5:
             raise self._damaged("an unknown protocol")
 
+    # ---- what each opcode does -------------------------------------------------------------
 
-def _little(code: int, size: int) -> Mapping[int, Callable[[Reader], None]]:
-    return {code: lambda r: r._push(r._number(size))}
-
-
-_STOP = ord(".")
-_STEPS: dict[int, Callable[[Reader], None]] = {
-    0x80: Reader._protocol,
-    0x95: lambda r: r._number(8) and None,  # FRAME: a hint for readers of streams
-    ord("("): lambda r: r._push(_MARK),
-    ord("0"): lambda r: r._pop() and None,
-    ord("1"): lambda r: r._pop_marked() and None,
-    # values
-    ord("N"): lambda r: r._push(None),
-    0x88: lambda r: r._push(True),
-    0x89: lambda r: r._push(False),
-    ord("J"): lambda r: r._push(r._integer(4)),
-    **_little(ord("K"), 1),
-    **_little(ord("M"), 2),
-    0x8A: lambda r: r._push(r._integer(r._number(1))),
-    0x8B: lambda r: r._push(r._integer(r._number(4))),
-    ord("G"): lambda r: r._push(struct.unpack(">d", r._take(8))[0]),
-    ord("X"): lambda r: r._text(r._number(4)),
-    0x8C: lambda r: r._text(r._number(1)),
-    0x8D: lambda r: r._text(r._number(8)),
-    ord("U"): lambda r: r._old_text(r._number(1)),
-    ord("T"): lambda r: r._old_text(r._number(4)),
-    ord("C"): lambda r: r._push(r._take(r._number(1))),
-    ord("B"): lambda r: r._push(r._take(r._number(4))),
-    0x8E: lambda r: r._push(r._take(r._number(8))),
-    # containers
-    ord("}"): lambda r: r._push({}),
-    ord("]"): lambda r: r._push([]),
-    ord(")"): lambda r: r._push(()),
-    0x8F: lambda r: r._push(set()),
-    ord("t"): lambda r: r._push(tuple(r._pop_marked())),
-    0x85: lambda r: r._push((r._pop(),)),
-    0x86: lambda r: r._push((r._pop(), r._pop())[::-1]),
-    0x87: lambda r: r._push((r._pop(), r._pop(), r._pop())[::-1]),
-    ord("a"): lambda r: r._extend([r._pop()]),
-    ord("e"): lambda r: r._extend(r._pop_marked()),
-    ord("s"): lambda r: r._set_items([r._pop(), r._pop()][::-1]),
-    ord("u"): lambda r: r._set_items(r._pop_marked()),
-    0x90: lambda r: r._add(r._pop_marked()),
-    # the memo
-    ord("h"): lambda r: r._push(r._memo[r._number(1)]),
-    ord("j"): lambda r: r._push(r._memo[r._number(4)]),
-    ord("q"): lambda r: r._remember(r._number(1)),
-    ord("r"): lambda r: r._remember(r._number(4)),
-    0x94: lambda r: r._remember(len(r._memo)),
-    # names
-    ord("c"): lambda r: r._push_name(r._line(), r._line()),
-    0x93: Reader._stack_global,
-    ord("R"): Reader._reduce,
-    ord("b"): Reader._build,
-    ord("Q"): lambda r: r._push(r._persistent(r._pop())),
-}
+    _STEPS: ClassVar[dict[int, Callable[[Reader], object]]] = {
+        0x80: _protocol,
+        0x95: lambda r: r._number(8),  # FRAME: a hint for readers of streams
+        ord("("): lambda r: r._push(_MARK),
+        ord("0"): lambda r: r._pop(),
+        ord("1"): lambda r: r._pop_marked(),
+        # values
+        ord("N"): lambda r: r._push(None),
+        0x88: lambda r: r._push(True),
+        0x89: lambda r: r._push(False),
+        ord("J"): lambda r: r._push(r._integer(4)),
+        ord("K"): lambda r: r._push(r._number(1)),
+        ord("M"): lambda r: r._push(r._number(2)),
+        0x8A: lambda r: r._push(r._integer(r._number(1))),
+        0x8B: lambda r: r._push(r._integer(r._number(4))),
+        ord("G"): lambda r: r._push(struct.unpack(">d", r._take(8))[0]),
+        ord("X"): lambda r: r._text(r._number(4)),
+        0x8C: lambda r: r._text(r._number(1)),
+        0x8D: lambda r: r._text(r._number(8)),
+        ord("U"): lambda r: r._old_text(r._number(1)),
+        ord("T"): lambda r: r._old_text(r._number(4)),
+        ord("C"): lambda r: r._push(r._take(r._number(1))),
+        ord("B"): lambda r: r._push(r._take(r._number(4))),
+        0x8E: lambda r: r._push(r._take(r._number(8))),
+        # containers
+        ord("}"): lambda r: r._push({}),
+        ord("]"): lambda r: r._push([]),
+        ord(")"): lambda r: r._push(()),
+        0x8F: lambda r: r._push(set()),
+        ord("t"): lambda r: r._push(tuple(r._pop_marked())),
+        0x85: lambda r: r._push((r._pop(),)),
+        0x86: lambda r: r._push((r._pop(), r._pop())[::-1]),
+        0x87: lambda r: r._push((r._pop(), r._pop(), r._pop())[::-1]),
+        ord("a"): lambda r: r._extend([r._pop()]),
+        ord("e"): lambda r: r._extend(r._pop_marked()),
+        ord("s"): lambda r: r._set_items([r._pop(), r._pop()][::-1]),
+        ord("u"): lambda r: r._set_items(r._pop_marked()),
+        0x90: lambda r: r._add(r._pop_marked()),
+        # the memo
+        ord("h"): lambda r: r._push(r._memo[r._number(1)]),
+        ord("j"): lambda r: r._push(r._memo[r._number(4)]),
+        ord("q"): lambda r: r._remember(r._number(1)),
+        ord("r"): lambda r: r._remember(r._number(4)),
+        0x94: lambda r: r._remember(len(r._memo)),
+        # names
+        ord("c"): lambda r: r._push_name(r._line(), r._line()),
+        0x93: _stack_global,
+        ord("R"): _reduce,
+        ord("b"): _build,
+        ord("Q"): lambda r: r._push(r._persistent(r._pop())),
+    }
 
 
 def check_tree(tree: Any, where: str) -> Any:

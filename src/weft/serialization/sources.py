@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from weft.serialization.errors import LoadError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     import numpy as np
 
@@ -60,6 +60,8 @@ class Source:
         missing = count
         while missing > 0:
             piece = self._file.read(missing)
+            if not isinstance(cast("Any", piece), bytes):
+                raise TypeError("load(): the file must be open in binary mode")
             if not piece:
                 raise LoadError(f"{self.name}: the file became shorter while it was read")
             pieces.append(piece)
@@ -87,7 +89,7 @@ class Source:
 
 
 @contextmanager
-def opened(f: Any, use_map: bool) -> Iterator[Source]:
+def opened(f: Any, use_map: bool) -> Generator[Source]:
     """Open what the user gave to `load`: a path or a file object."""
     if isinstance(f, str | bytes | os.PathLike):
         path = cast("PathLike", f)
@@ -97,9 +99,7 @@ def opened(f: Any, use_map: bool) -> Iterator[Source]:
             yield Source(file, 0, size, repr(os.fsdecode(path)), mapped)
         return
     if not hasattr(f, "read"):
-        raise TypeError(
-            f"load(): expected a path or an open binary file, not a {type(f).__name__}"
-        )
+        raise TypeError(f"load(): expected a path or an open binary file, not a {type(f).__name__}")
     if use_map:
         raise ValueError("load(): mmap=True needs the path of a file, not an open file")
     file = cast("BinaryIO", f if _can_seek(f) else io.BytesIO(_all_of(f)))

@@ -8,9 +8,10 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from weft.autograd import no_grad
-from weft.serialization.errors import LoadError
+from weft.serialization.errors import LoadError, RefusedError
+from weft.serialization.kinds import is_exactly
 from weft.serialization.memory import read_tensor, view_of
-from weft.serialization.pickles import Reader
+from weft.serialization.pickles import Name, Reader, children_of
 from weft.serialization.torch_names import StorageOf, TensorOf, known, meaning, storage
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def read_legacy(source: Source) -> Any:
     data = source.read(0, min(source.size, _LARGEST_PICKLE))
     reader = _reader(data, source.name)
     _, version, machine = (_named(reader.read, source) for _ in range(3))
-    if version != 1001 or not isinstance(machine, dict) or machine.get("little_endian") is not True:
+    if version != 1001 or not is_exactly(machine, dict) or not machine.get("little_endian"):
         raise LoadError(f"{source.name}: a version of PyTorch's format that Weft does not know")
     tree = _named(reader.read, source)
     keys = _named(reader.read, source)
@@ -229,8 +230,7 @@ def _tensors_in(tree: Any) -> list[TensorOf]:
             found.append(value)
         elif isinstance(value, dict | list | tuple) and id(cast("Any", value)) not in seen:
             seen.add(id(cast("Any", value)))
-            value = cast("Any", value)
-            waiting.extend(value.values() if isinstance(value, dict) else value)
+            waiting.extend(children_of(value) or ())
     return found
 
 
@@ -258,6 +258,9 @@ class _Builder:
 
     def _built(self, value: Any) -> Any:
         """Replace what lies in a container; the same object gives the same object again."""
+        if isinstance(value, Name | StorageOf):
+            what = "a storage without a tensor" if isinstance(value, StorageOf) else str(value)
+            raise RefusedError(f"{self._source.name}: the file holds {what:.200}, which is no data")
         if not isinstance(value, TensorOf | dict | list | tuple):
             return value
         number = id(cast("Any", value))
@@ -268,11 +271,11 @@ class _Builder:
     def _made(self, value: Any) -> Any:
         if isinstance(value, TensorOf):
             return self._tensor(value)
-        if type(value) is tuple:
+        if is_exactly(value, tuple):
             return tuple(self._built(item) for item in cast("tuple[Any, ...]", value))
-        if type(value) is list:
+        if is_exactly(value, list):
             return [self._built(item) for item in cast("list[Any]", value)]
-        if type(value) in (dict, OrderedDict):
+        if is_exactly(value, dict, OrderedDict):
             made = type(value)()
             for key, item in cast("dict[Any, Any]", value).items():
                 made[key] = self._built(item)

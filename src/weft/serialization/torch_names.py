@@ -10,9 +10,9 @@ from weft._tensor import Size, device
 from weft.serialization.elements import BY_NAME, BY_STORAGE
 from weft.serialization.errors import LoadError, RefusedError
 from weft.serialization.header import checked_sizes
+from weft.serialization.kinds import is_exactly, is_key
 from weft.serialization.native import checked_steps
 from weft.serialization.pickles import Name
-from weft.serialization.tree import is_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +46,11 @@ def _wrong(name: str) -> LoadError:
 
 def _tensor(arguments: tuple[Any, ...]) -> TensorOf:
     """Read `_rebuild_tensor`, and `_v2`, which adds requires_grad and hooks (there are none)."""
-    storage, offset, sizes, steps, requires_grad, hooks, _ = (*arguments, False, {}, None)[:7]
-    fits = type(storage) is StorageOf and type(sizes) in (tuple, Size) and type(steps) is tuple
-    if len(arguments) not in (4, 6, 7) or not fits or type(requires_grad) is not bool or hooks:
+    padded: tuple[Any, ...] = (*arguments, False, None)
+    storage, offset, sizes, steps, requires_grad, hooks = padded[:6]
+    fits = is_exactly(storage, StorageOf) and is_exactly(sizes, tuple, Size)
+    fits = fits and is_exactly(steps, tuple) and is_exactly(requires_grad, bool)
+    if len(arguments) not in (4, 6, 7) or not fits or hooks:
         raise _wrong("_rebuild_tensor_v2")
     storage = cast("StorageOf", storage)
     what = f"a tensor in the storage {storage.key!r:.80}"
@@ -68,62 +70,61 @@ def _tensor(arguments: tuple[Any, ...]) -> TensorOf:
 
 def _parameter(arguments: tuple[Any, ...]) -> TensorOf:
     """Read `_rebuild_parameter(data, requires_grad, hooks)`, also with attributes at the end."""
-    if len(arguments) not in (3, 4) or type(arguments[0]) is not TensorOf:
+    if len(arguments) not in (3, 4) or not is_exactly(arguments[0], TensorOf):
         raise _wrong("_rebuild_parameter")
     data = arguments[0]
-    if type(arguments[1]) is not bool or arguments[2]:
+    if not is_exactly(arguments[1], bool) or arguments[2]:
         raise _wrong("_rebuild_parameter")
     wanted = arguments[1] and data.storage.dtype.is_floating_point
     return TensorOf(data.storage, data.offset, data.shape, data.stride, wanted)
 
 
 def _typed(arguments: tuple[Any, ...]) -> Any:
-    """Read `_rebuild_from_type_v2(function, type, arguments, attributes)`; attributes are dropped."""
-    if len(arguments) != 4 or type(arguments[0]) is not Name or type(arguments[2]) is not tuple:
+    """Read `_rebuild_from_type_v2(function, type, arguments, attributes)` without attributes."""
+    function, _, inner, _ = arguments if len(arguments) == 4 else (None,) * 4
+    if function not in (_REBUILD_TENSOR, _REBUILD_PARAMETER) or not is_exactly(inner, tuple):
         raise _wrong("_rebuild_from_type_v2")
-    if arguments[0] not in _MEANINGS or arguments[0].name == "_rebuild_from_type_v2":
-        raise _wrong("_rebuild_from_type_v2")
-    return _MEANINGS[arguments[0]](cast("tuple[Any, ...]", arguments[2]))
+    return _MEANINGS[cast("Name", function)](cast("tuple[Any, ...]", inner))
 
 
 def _ordered(arguments: tuple[Any, ...]) -> OrderedDict[Any, Any]:
     made: OrderedDict[Any, Any] = OrderedDict()
-    if len(arguments) > 1 or (arguments and type(arguments[0]) is not list):
+    if len(arguments) > 1 or (arguments and not is_exactly(arguments[0], list)):
         raise _wrong("OrderedDict")
     for pair in arguments[0] if arguments else ():
-        if type(pair) not in (list, tuple) or len(pair) != 2 or not is_key(pair[0]):
+        if not is_exactly(pair, list, tuple) or len(pair) != 2 or not is_key(pair[0]):
             raise _wrong("OrderedDict")
         made[pair[0]] = pair[1]
     return made
 
 
 def _counter(arguments: tuple[Any, ...]) -> Counter[Any]:
-    given = arguments[0] if arguments else {}
-    if len(arguments) > 1 or type(given) is not dict:
+    given: Any = arguments[0] if arguments else {}
+    if len(arguments) > 1 or not is_exactly(given, dict):
         raise _wrong("Counter")
     counts = cast("dict[Any, Any]", given)
-    if not all(type(count) is int for count in counts.values()):
+    if not all(is_exactly(count, int) for count in counts.values()):
         raise _wrong("Counter")
     return Counter(counts)
 
 
 def _size(arguments: tuple[Any, ...]) -> Size:
     sizes = arguments[0] if len(arguments) == 1 else None
-    if type(sizes) not in (tuple, list):
+    if not is_exactly(sizes, tuple, list):
         raise _wrong("torch.Size")
     return Size(checked_sizes(cast("tuple[Any, ...]", sizes), "a torch.Size"))
 
 
 def _device(arguments: tuple[Any, ...]) -> device:
     """Read a device; all of them become the one there is."""
-    if not 1 <= len(arguments) <= 2 or type(arguments[0]) is not str:
+    if not 1 <= len(arguments) <= 2 or not is_exactly(arguments[0], str):
         raise _wrong("torch.device")
     return device("cpu")
 
 
 def _encoded(arguments: tuple[Any, ...]) -> bytes:
     """Read bytes, which old pickles write as text."""
-    if len(arguments) != 2 or type(arguments[0]) is not str or arguments[1] != "latin1":
+    if len(arguments) != 2 or not is_exactly(arguments[0], str) or arguments[1] != "latin1":
         raise _wrong("_codecs.encode")
     return arguments[0].encode("latin-1")
 
@@ -136,15 +137,17 @@ def _bytes(arguments: tuple[Any, ...]) -> bytes:
 
 def _set(arguments: tuple[Any, ...]) -> set[Any]:
     items = arguments[0] if len(arguments) == 1 else None
-    if type(items) is not list or not all(map(is_key, cast("list[Any]", items))):
+    if not is_exactly(items, list) or not all(map(is_key, cast("list[Any]", items))):
         raise _wrong("set")
     return set(cast("list[Any]", items))
 
 
+_REBUILD_TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
+_REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 _MEANINGS: dict[Name, Callable[[tuple[Any, ...]], Any]] = {
     Name("torch._utils", "_rebuild_tensor"): _tensor,
-    Name("torch._utils", "_rebuild_tensor_v2"): _tensor,
-    Name("torch._utils", "_rebuild_parameter"): _parameter,
+    _REBUILD_TENSOR: _tensor,
+    _REBUILD_PARAMETER: _parameter,
     Name("torch._utils", "_rebuild_parameter_with_state"): _parameter,
     Name("torch._tensor", "_rebuild_from_type_v2"): _typed,
     Name("torch", "Size"): _size,
@@ -169,6 +172,14 @@ _TYPES = {
     Name("torch._tensor", "Tensor"),
     Name("torch.nn.parameter", "Parameter"),
 }
+# Tensors that Weft has no kind for.
+_LACKING = {
+    "_rebuild_tensor_v3": "a tensor of unsigned 16 to 64 bit or 8 bit floating point elements",
+    "_rebuild_sparse_tensor": "a sparse tensor",
+    "_rebuild_nested_tensor": "a nested tensor",
+    "_rebuild_qtensor": "a quantized tensor",
+    "_rebuild_meta_tensor_no_storage": "a tensor without memory (of the meta device)",
+}
 _ELEMENTS = "complex", "Complex", "uint", "UInt", "float8", "float4", "Float8", "Q", "q", "bits"
 
 
@@ -184,7 +195,11 @@ def known(name: Name) -> Any:
         return _DTYPES[name]
     if name.module == "torch" and name.name.startswith(_ELEMENTS):
         raise RefusedError(f"the file has elements of the type {name!s:.200}, which Weft lacks")
+    if name.module == "torch._utils" and name.name in _LACKING:
+        raise RefusedError(f"the file has {_LACKING[name.name]}, which Weft lacks ({name})")
     hint = ""
+    if name.module.startswith("numpy"):
+        hint = " Save NumPy's values as tensors or plain numbers instead."
     if name.module.startswith("torch.nn.modules") or name.module == "__main__":
         hint = " It seems to hold a whole module; save its state_dict() instead."
     raise RefusedError(
@@ -211,14 +226,17 @@ def storage(said: Any) -> StorageOf:
     Raises:
         LoadError: if it stands for none.
     """
-    fits = type(said) is tuple and len(cast("tuple[Any, ...]", said)) in (5, 6)
-    tag, kind, key, _, count, view = (*said, None)[:6] if fits else (None,) * 6
-    if tag != "storage" or type(kind) is not Name or type(key) not in (str, int):
+    parts: tuple[Any, ...] = said if is_exactly(said, tuple) else ()
+    if len(parts) not in (5, 6):
+        raise LoadError("the pickle speaks of something outside that is no storage")
+    tag, kind, key, _, count = parts[:5]
+    view = parts[5] if len(parts) == 6 else None
+    if tag != "storage" or not is_exactly(kind, Name) or not is_exactly(key, str, int):
         raise LoadError("the pickle speaks of something outside that is no storage")
     if view is not None:
         raise LoadError("the file has views of storages as PyTorch wrote them before 0.4")
     if kind not in _STORAGES:
         raise RefusedError(f"the file has a storage of the type {kind!s:.200}, which Weft lacks")
-    if type(count) is not int or not 0 <= count < 1 << 62:
+    if not is_exactly(count, int) or not 0 <= count < 1 << 62:
         raise LoadError(f"a storage of {count!r:.80} elements")
     return StorageOf(str(key), _STORAGES[kind], count)

@@ -14,6 +14,7 @@ from weft._core import Tensor, dtype
 from weft._tensor import Size, device, from_numpy
 from weft.serialization.elements import BY_NAME
 from weft.serialization.errors import LoadError, SaveError
+from weft.serialization.kinds import is_exactly, is_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,8 +32,13 @@ _SEQUENCES: dict[str, Callable[[Iterable[Any]], Any]] = {
     "set": set,
     "frozenset": frozenset,
 }
-_TAG_OF: dict[type, str] = {kind: tag for tag, kind in _MAPPINGS.items()}
-_TAG_OF |= {tuple: "tuple", Size: "size", set: "set", frozenset: "frozenset"}
+_TAG_OF: dict[type, str] = {
+    **{kind: tag for tag, kind in _MAPPINGS.items()},
+    tuple: "tuple",
+    Size: "size",
+    set: "set",
+    frozenset: "frozenset",
+}
 
 
 class Encoder:
@@ -50,7 +56,7 @@ class Encoder:
         Raises:
             SaveError: if it has no place in a file.
         """
-        kind = type(value)
+        kind = cast("type[Any]", type(value))
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
@@ -81,8 +87,6 @@ class Encoder:
     def _numpy(self, value: Any, path: tuple[Any, ...]) -> Any:
         import numpy as np  # noqa: PLC0415 - only for values that are NumPy's
 
-        if not isinstance(value, np.ndarray | np.generic):
-            raise SaveError(f"save(): {_complaint(value)} at {_shown(path)}.")
         try:
             tensor = from_numpy(np.array(value))  # a copy: a scalar has no memory to share
         except TypeError as error:
@@ -90,7 +94,7 @@ class Encoder:
                 f"save(): a NumPy value of type {value.dtype} at {_shown(path)} cannot be saved."
             ) from error
         self._kept.append(tensor)
-        tag = "array" if isinstance(value, np.ndarray) else "scalar"
+        tag = "array" if is_exactly(value, np.ndarray) else "scalar"
         return {tag: self._number(tensor, path)}
 
     def _container(self, value: Any, kind: type, path: tuple[Any, ...]) -> Any:
@@ -110,7 +114,7 @@ class Encoder:
             self._open.discard(id(value))
 
     def _mapping(self, value: dict[Any, Any], tag: str, path: tuple[Any, ...]) -> Any:
-        if all(type(key) is str for key in value):
+        if all(is_exactly(key, str) for key in value):
             return {tag: {key: self.encode(item, (*path, key)) for key, item in value.items()}}
         pairs: list[Any] = []
         for key, item in value.items():
@@ -124,14 +128,6 @@ class Encoder:
         return {tag: pairs}
 
 
-def is_key(value: Any) -> bool:
-    """Tell whether a value may be a key or lie in a set: its hash is quick and calls nothing."""
-    scalars = (str, int, float, bool, bytes, type(None))
-    if type(value) in (tuple, Size):
-        return all(type(item) in scalars for item in value)
-    return type(value) in (*scalars, dtype)
-
-
 def _shown(path: tuple[Any, ...]) -> str:
     return "".join(f"[{key!r}]" for key in path) or "the top"
 
@@ -141,7 +137,7 @@ def _complaint(value: Any) -> str:
         return f"the class {value.__qualname__}"
     if callable(value) and hasattr(value, "__qualname__"):
         return f"the function {value.__qualname__}"
-    kind = type(value)
+    kind = cast("type", type(value))
     return f"an object of type {kind.__module__}.{kind.__qualname__}".replace("builtins.", "")
 
 
@@ -196,18 +192,18 @@ class Decoder:
             items = [self.decode(item, depth) for item in cast("list[Any]", content)]
             if "set" in tag and not all(map(is_key, items)):
                 raise LoadError(f"{self._where}: a set in the tree holds what no set holds")
-            if tag == "size" and not all(type(item) is int for item in items):
+            if tag == "size" and not all(is_exactly(item, int) for item in items):
                 raise LoadError(f"{self._where}: a size in the tree holds what is no int")
             return _SEQUENCES[tag](items)
         if tag in ("tensor", "array", "scalar"):
-            if type(content) is not int or content < 0:
+            if not is_exactly(content, int) or content < 0:
                 raise LoadError(f"{self._where}: the tree names no tensor by {content!r:.80}")
             tensor = self._tensor(content)
             if tag == "tensor":
                 return tensor
             array = tensor.detach().numpy()
             return array if tag == "array" else array[()]
-        if type(content) is str:
+        if is_exactly(content, str):
             return self._text(tag, content)
         raise LoadError(f"{self._where}: the tree has the unknown tag {tag!r:.80}")
 
