@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import weft
-from benchmarks.kill_saves import kill_many
+from benchmarks.kill_saves import kill_many, names_in
 from weft.serialization.atomic import replacing
 
 
@@ -46,7 +46,7 @@ def test_a_link_goes_on_pointing(tmp_path: Path) -> None:
     weft.save([2], link)
     assert link.is_symlink()
     assert weft.load(target) == [2]
-    assert os.listdir(tmp_path / "folder") == ["target"]
+    assert names_in(tmp_path / "folder") == ["target"]
 
 
 def test_an_error_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_an_error_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monkey
         file.write(b"half")
         raise KeyboardInterrupt
     assert weft.load(path) == [1]
-    assert os.listdir(tmp_path) == ["file"]
+    assert names_in(tmp_path) == ["file"]
 
 
 def test_bytes_reach_the_disk_before_the_name(
@@ -90,9 +90,9 @@ def test_left_overs_go_and_files_at_work_stay(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with replacing(path) as file:
         file.write(b"x")
-        (temporary,) = os.listdir(tmp_path)
+        (temporary,) = names_in(tmp_path)
         weft.save([1], path)  # another writer of the same name
-        assert sorted(os.listdir(tmp_path)) == sorted([temporary, "file"])
+        assert sorted(names_in(tmp_path)) == sorted([temporary, "file"])
     assert path.read_bytes() == b"x"
     dead = tmp_path / temporary
     dead.write_bytes(b"left over")
@@ -112,7 +112,7 @@ def test_a_writer_notices_that_its_file_was_taken_for_a_left_over(
 
     def late_lock(descriptor: int, operation: int) -> None:
         if not taken:
-            taken.extend(os.listdir(tmp_path))
+            taken.extend(names_in(tmp_path))
             (tmp_path / taken[0]).unlink()
         lock(descriptor, operation)
 
@@ -141,7 +141,7 @@ def test_many_writers_of_one_name(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert errors == []
-    assert os.listdir(tmp_path) == ["file"]
+    assert names_in(tmp_path) == ["file"]
 
 
 def test_long_names(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import struct
 import zipfile
@@ -171,10 +172,8 @@ def test_random_damage_never_does_more_than_raise() -> None:
             damaged = data.copy()
             places = random.integers(0, len(data), random.integers(1, 5))
             damaged[places] = random.integers(0, 256, len(places))
-            try:
+            with contextlib.suppress(LoadError):
                 repr(weft.load(io.BytesIO(damaged.tobytes())))
-            except LoadError:
-                pass
 
 
 def test_big_endian_is_refused() -> None:

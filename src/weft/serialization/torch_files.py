@@ -91,13 +91,13 @@ class _Records:
             raise LoadError(f"{source.name}: the zip is damaged or cut short: {error}") from None
         if len(found) > _MOST_RECORDS:
             raise LoadError(f"{source.name}: the zip has {len(found)} records")
+        self._prefix = self._folder([info.filename for info in found])
         self._ranges: dict[str, tuple[int, int]] = {}
         for info in found:
             if info.filename in self._ranges:
                 raise LoadError(f"{source.name}: the record {info.filename!r:.200} occurs twice")
             self._ranges[info.filename] = self._located(info)
         self._check_apart()
-        self._prefix = self._folder()
 
     def _located(self, info: zipfile.ZipInfo) -> tuple[int, int]:
         what = f"{self._source.name}: the record {info.filename!r:.200}"
@@ -120,13 +120,13 @@ class _Records:
                 raise LoadError(f"{self._source.name}: the record {name!r:.200} overlaps another")
             end = begin + size
 
-    def _folder(self) -> str:
-        """Return the folder that all records lie in."""
-        pickles = [name for name in self._ranges if name.endswith("/data.pkl")]
+    def _folder(self, names: list[str]) -> str:
+        """Return the folder that a weight file's records lie in."""
+        pickles = [name for name in names if name.endswith("/data.pkl")]
         if len(pickles) != 1 or pickles[0].count("/") != 1:
             raise LoadError(f"{self._source.name}: this zip is no weight file of PyTorch's")
         folder = pickles[0].removesuffix("data.pkl")
-        if f"{folder}constants.pkl" in self._ranges:
+        if f"{folder}constants.pkl" in names:
             raise LoadError(
                 f"{self._source.name}: this is a TorchScript program, not a file of weights; "
                 "save its state_dict() instead"
