@@ -271,3 +271,17 @@ def test_without_gradients_in_the_way() -> None:
         assert again(weft.ones(2, requires_grad=True)).requires_grad
     x = weft.ones(2, requires_grad=True)
     assert not again((x * 2).detach()).requires_grad
+
+
+def test_in_inference_mode() -> None:
+    with weft.inference_mode():
+        found = again({"a": weft.ones(2), "b": weft.nn.Parameter(weft.ones(2))})
+    assert found["a"].tolist() == found["b"].tolist() == [1, 1]
+
+
+def test_inside_of_a_map() -> None:
+    def example(x: weft.Tensor) -> weft.Tensor:
+        return again({"a": x * 2})["a"] + x
+
+    found = weft.map(example, [weft.ones(2), weft.zeros(2)])
+    assert [one.tolist() for one in found] == [[3, 3], [0, 0]]

@@ -37,6 +37,14 @@ def test_permissions_stay(tmp_path: Path) -> None:
     assert weft.load(path) == [2]
 
 
+def test_a_private_file_is_private_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    weft.save([1], path)
+    path.chmod(0o600)
+    with replacing(path) as file:
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
+
+
 def test_a_link_goes_on_pointing(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     target = tmp_path / "folder" / "target"

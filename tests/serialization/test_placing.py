@@ -71,6 +71,14 @@ def test_apart_is_apart() -> None:
     assert sorted(placement.written) == ["a", "b", "c", "d"]
 
 
+def test_nothing_in_the_midst_of_shared_memory() -> None:
+    x = weft.arange(10.0)
+    found = again([x[2:2], x[2:], x, x[:4]])
+    assert found[0].shape == (0,)
+    found[1][0] = 70
+    assert found[2].tolist()[2] == found[3].tolist()[2] == 70
+
+
 def test_gaps_go_and_orders_stay() -> None:
     x = weft.arange(24.0).reshape(2, 3, 4)
     for view in (x.permute(2, 0, 1), x.permute(0, 2, 1), x.transpose(0, 1)):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import stat
 import zlib
 from contextlib import contextmanager, suppress
@@ -43,7 +42,7 @@ def replacing(path: PathLike) -> Generator[BinaryIO]:
     folder, name = os.path.split(target)
     prefix = f".weft-{zlib.crc32(os.fsencode(name)):08x}-"
     _remove_left_overs(folder, prefix)
-    descriptor, temporary = _create(folder, prefix)
+    descriptor, temporary = _create(folder, prefix, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
             yield file
@@ -59,12 +58,12 @@ def replacing(path: PathLike) -> Generator[BinaryIO]:
     _sync_folder(folder)
 
 
-def _create(folder: str, prefix: str) -> tuple[int, str]:
+def _create(folder: str, prefix: str, mode: int) -> tuple[int, str]:
     """Create a new file and lock it; another process may just have taken it for a left-over."""
     while True:
-        temporary = os.path.join(folder, f"{prefix}{secrets.token_hex(6)}.tmp")
+        temporary = os.path.join(folder, f"{prefix}{os.urandom(6).hex()}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(temporary, flags, 0o666)  # less what the umask takes
+        descriptor = os.open(temporary, flags, mode)  # less what the umask takes
         with suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:

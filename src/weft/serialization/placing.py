@@ -65,11 +65,12 @@ def _item(name: str, tensor: Tensor) -> Item:
 
 def _groups(items: list[Item]) -> list[list[int]]:
     """Return the numbers of the tensors whose memory hangs together, in the order of the tree."""
-    groups: list[list[int]] = []
+    groups = [[number] for number, item in enumerate(items) if item.begin == item.end]
+    filled = [number for number, item in enumerate(items) if item.begin < item.end]
     end = -1
-    for number in sorted(range(len(items)), key=lambda n: (items[n].begin, items[n].end)):
+    for number in sorted(filled, key=lambda number: items[number].begin):
         item = items[number]
-        if item.begin < end and item.end > item.begin and groups:
+        if item.begin < end:
             groups[-1].append(number)
         else:
             groups.append([number])
