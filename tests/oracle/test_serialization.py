@@ -242,3 +242,34 @@ def test_our_nested_state_there(tmp_path: Path) -> None:
         assert list(file.keys()) == ["model.w"]
         assert file.get_tensor("model.w").tolist() == [0, 1, 2, 3]
         assert file.metadata()["format"] == "pt"
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_a_run_begun_in_pytorch_goes_on_here(name: str, tmp_path: Path) -> None:
+    settings = {"momentum": 0.9} if name == "SGD" else {}
+
+    def start(t: Any) -> tuple[Any, Any, Any]:
+        model = t.nn.Linear(3, 1)
+        optimizer = getattr(t.optim, name)(model.parameters(), lr=0.05, **settings)
+        return model, optimizer, t.optim.lr_scheduler.StepLR(optimizer, 2)
+
+    def steps(t: Any, model: Any, optimizer: Any, scheduler: Any) -> list[float]:
+        x = t.arange(12.0).reshape(4, 3) / 10
+        losses = []
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss = (model(x) - 1).square().mean()
+            loss.backward()
+            optimizer.step()
+            scheduler.step()
+            losses.append(loss.item())
+        return losses
+
+    torch.manual_seed(0)
+    theirs = start(torch)
+    steps(torch, *theirs)
+    torch.save([part.state_dict() for part in theirs], tmp_path / "file.pt")
+    ours = start(weft)
+    for part, state in zip(ours, weft.load(tmp_path / "file.pt"), strict=True):
+        part.load_state_dict(state)
+    np.testing.assert_allclose(steps(weft, *ours), steps(torch, *theirs), rtol=1e-5)
