@@ -50,6 +50,11 @@ MODULE_PAGES = {
     ),
     "viewer": ("weft.viewer", ("weft.viewer",), "Graphs as trees, pictures and pages."),
     "tracing": ("weft.tracing", ("weft.tracing",), "Runs as plain data."),
+    "serialization": (
+        "weft.serialization",
+        ("weft.serialization",),
+        "Objects in files: safetensors with nested state, and PyTorch's weight files.",
+    ),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),

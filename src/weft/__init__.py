@@ -91,8 +91,14 @@ globals().update(functional.OVERLOADS)
 __all__ = [name for name in globals() if not name.startswith("_") and name != "annotations"]
 
 
-# Found when first used, so that importing the package does not wait for the viewer.
-_LATER = {"diff": "weft.viewer", "graph": "weft.viewer", "merge": "weft.viewer"}
+# Found when first used, so that importing the package does not wait for what many programs lack.
+_LATER = {
+    "diff": "weft.viewer",
+    "graph": "weft.viewer",
+    "load": "weft.serialization",
+    "merge": "weft.viewer",
+    "save": "weft.serialization",
+}
 __all__ += list(_LATER)
 
 
@@ -102,6 +108,6 @@ def __getattr__(name: str) -> _Any:
         return value
     if name in {"complex64", "complex128", "cfloat", "cdouble"}:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
-    if name in {"debug", "tracing"}:  # only programs that are looked at need them
+    if name in {"debug", "serialization", "tracing"}:  # only programs that are looked at need them
         return _importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

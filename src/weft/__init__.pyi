@@ -163,6 +163,7 @@ from weft.functional.elementwise import lcm as lcm
 from weft.functional.elementwise import lcm as lcm_
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
+from weft.serialization.api import load as load
 from weft.functional.elementwise import logaddexp as logaddexp
 from weft.functional.elementwise import logaddexp2 as logaddexp2
 from weft.functional.reductions import logcumsumexp as logcumsumexp
@@ -237,6 +238,7 @@ from weft.functional.elementwise import round as round
 from weft.functional.elementwise import round as round_
 from weft.functional.joining import vstack as row_stack
 from weft.functional.arithmetic import rsub as rsub
+from weft.serialization.api import save as save
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
 from weft.functional.selection import scatter_add as scatter_add
@@ -304,6 +306,7 @@ from weft.functional.selection import where as where
 from weft.functional.creation import zeros as zeros
 from weft.functional.creation import zeros_like as zeros_like
 from weft import debug as debug
+from weft import serialization as serialization
 from weft import tracing as tracing
 
 __all__ = [
@@ -661,6 +664,7 @@ __all__ = [
     "linear",
     "linear_",
     "linspace",
+    "load",
     "log",
     "log10",
     "log10_",
@@ -806,6 +810,7 @@ __all__ = [
     "rsqrt",
     "rsqrt_",
     "rsub",
+    "save",
     "scalar_tensor",
     "scatter",
     "scatter_",

@@ -30,6 +30,7 @@ MODULES = (
     "weft.viewer",
     "weft.random",
     "weft.pytree",
+    "weft.serialization",
     "weft.utils.checkpoint",
 )
 # A function's sentence says what it does. These words begin sentences that say what something is.

@@ -1,0 +1,6 @@
+"""Save objects to files and load them back; read the weight files of other libraries."""
+
+from weft.serialization.api import load, save
+from weft.serialization.errors import LoadError, RefusedError, SaveError
+
+__all__ = ["LoadError", "RefusedError", "SaveError", "load", "save"]
