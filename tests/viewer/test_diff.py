@@ -289,3 +289,25 @@ def test_examples_of_a_map_are_counted_as_in_the_list() -> None:
 
     (change,) = weft.diff(graph_of(1.0, 2.0), graph_of(1.0, -2.0)).of_kind("branch")
     assert "of example 1" in change.text
+
+
+def test_a_module_that_was_called_at_two_lines() -> None:
+    class Block(weft.nn.Module):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return x.tanh()
+
+    model = weft.nn.Sequential(weft.nn.Linear(3, 2), Block(), weft.nn.ReLU())
+    left = weft.graph(model, weft.ones(2, 3))
+    right = weft.graph(model, weft.ones(5, 3))
+    found = weft.diff(left, right)
+    assert not texts(found, "only-left")
+    assert not texts(found, "only-right")
+    assert len(texts(found, "shape")) == 4
+    assert len(weft.merge([left, right])) == len(left)
+
+
+def test_tensors_that_were_made_at_two_lines() -> None:
+    model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.ReLU())
+    left = weft.graph(model(weft.ones(2, 3)))
+    right = weft.graph(model(weft.ones(2, 3)))
+    assert not weft.diff(left, right)

@@ -20,6 +20,7 @@ from weft import _core, pytree
 from weft._core import Tensor
 from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import (
+    ENTRY,
     Backward,
     BackwardStep,
     Batch,
@@ -273,6 +274,13 @@ class Places:
             self.places.append(Place(file, line, function, offset))
         return self._numbers[position]
 
+    def mark_entries(self, positions: Iterable[int]) -> None:
+        """Mark places around a run: what is recorded there belongs to the call that was made."""
+        for position in positions:
+            number = self._numbers.get(position, -1)
+            if number >= 0:
+                self.places[number] = replace(self.places[number], offset=ENTRY)
+
 
 def statistics_of(data: tuple[Any, ...]) -> Statistics:
     """Make Statistics of what the core counted."""
@@ -349,6 +357,7 @@ class _Assembly:
                 depths[index] = depth + 1
             found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
         self._around = depths.keys()
+        self._places.mark_entries(outer)
         return found
 
     def _find_leaf_names(
