@@ -214,6 +214,7 @@ class profile:  # noqa: N801 - used as a with statement's block
         seconds = time.perf_counter() - self._entered
         self._run.__exit__(kind, error, trace)
         self._report = _profile(self._run.trace(), seconds)
+        self._run.warn_if_interrupted("profile")
 
     @property
     def report(self) -> Profile:
