@@ -153,6 +153,7 @@ def test_text_and_data() -> None:
     assert "by line" in text
     assert "by module" in text
     assert text.count("100.0%") == 3
+    assert text.count("\n  total ") == 3  # not "sum", which is an op
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
 

@@ -116,7 +116,7 @@ class Profile:
                 f"{row.count:,}",
                 row.detail,
             )
-            for row in (*shown, Row("sum", self.seconds, 0))
+            for row in (*shown, Row("total", self.seconds, 0))
         )
         texts = (*texts[:-1], (*texts[-1][:3], "", ""))
         heading = f"{seconds_text(self.seconds)}, {title}"
