@@ -178,9 +178,13 @@ def test_an_error_in_one_mode() -> None:
 
 def test_the_same_error_in_both() -> None:
     def run() -> weft.Tensor:
+        _ = w * 2
         raise KeyError("always")
 
-    assert not compare(run)
+    report = compare(run)
+    assert not report
+    assert str(report).startswith("eager and lazy raise KeyError: 'always'; ")
+    assert str(report).endswith(" what ran until then agrees: 1 ops.")
 
 
 def test_tolerance() -> None:

@@ -169,3 +169,36 @@ def test_a_long_run_is_forgotten_while_it_is_finite(monkeypatch: pytest.MonkeyPa
 def test_something_else_than_a_function() -> None:
     with pytest.raises(TypeError, match="takes a function to run, not a Tensor"):
         find_nan(weft.ones(1))  # type: ignore[arg-type]
+
+
+def test_gradients_of_gradients() -> None:
+    w = weft.zeros(2, requires_grad=True)
+
+    def penalty() -> weft.Tensor:
+        (gradient,) = weft.autograd.grad((w * 0).pow(1.5).sum(), w, create_graph=True)
+        return gradient.sum()
+
+    report = find_nan(penalty)
+    assert (report.op, report.phase) == ("pow", "backward")
+    assert w.grad is None
+
+
+def test_gradients_of_gradients_that_the_function_computed() -> None:
+    w = weft.ones(2, requires_grad=True)
+
+    def step() -> weft.Tensor:
+        (gradient,) = weft.autograd.grad((w * w).sum(), w, create_graph=True)
+        loss = (gradient * gradient).sum()
+        loss.backward()
+        return loss
+
+    report = find_nan(step)
+    assert not report
+    assert report.error is None
+
+
+def test_a_nan_that_no_op_made() -> None:
+    report = find_nan(lambda: [weft.tensor([1.0, float("nan")])])
+    assert report
+    text = "A tensor that the function returned was not finite, and no op of the function made it."
+    assert str(report) == text

@@ -153,6 +153,7 @@ def test_text_and_data() -> None:
     assert "by line" in text
     assert "by module" in text
     assert text.count("100.0%") == 3
+    assert text.count("\n  total ") == 3  # not "sum", which is an op
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
 
@@ -168,3 +169,18 @@ def test_an_exception_still_gives_a_report() -> None:
         weft.ones(2) * 2
         raise KeyError
     assert "mul" in {row.name for row in block.report.by_op}
+
+
+def test_a_tool_inside_another_is_told() -> None:
+    told = "another tool watched inside"
+    with pytest.warns(UserWarning, match=f"^profile: {told}"), profile(), weft.debug.memory():
+        weft.ones(2) * 2
+    with pytest.warns(UserWarning, match=f"^memory: {told}"), weft.debug.memory():
+        weft.graph(lambda: weft.ones(2) * 2)
+
+
+def test_tools_one_after_the_other_are_fine(recwarn: pytest.WarningsRecorder) -> None:
+    for _ in range(2):
+        with profile():
+            weft.ones(2) * 2
+    assert not recwarn.list

@@ -244,3 +244,46 @@ def failing(x: Number) -> Number:
     y = x * 2
     z = y.tanh()
     raise ValueError(f"no way on from {len(z.value)} numbers")
+
+
+def continued(x: Number) -> Number:
+    for turn in range(4):
+        if turn == 1:
+            x = x.tanh()
+            continue
+        x = x + 1
+    return x
+
+
+def left_behind_a_break(x: Number) -> Number:
+    for turn in range(3):
+        if turn == 1:
+            x = x.tanh()
+            if turn:
+                break
+            continue
+        x = x + 1
+    return x * 2
+
+
+def returned(x: Number) -> Number:
+    for turn in range(3):
+        x = _one_of_two(x, turn)
+    return x
+
+
+def _one_of_two(x: Number, turn: int) -> Number:
+    if turn == 1:
+        return x.tanh()
+    return x + 1
+
+
+def matched(x: Number) -> Number:
+    for turn in range(4):
+        match turn:
+            case 1:
+                x = x.tanh()
+            case 2: x = x * 2  # noqa: E701
+            case _:
+                x = x + 1
+    return x

@@ -351,6 +351,49 @@ TABLE: list[tuple[Callable[..., Any], str]] = [
         . . add
         tanh""",
     ),
+    (
+        programs.continued,
+        """for turn in range(4): x 4
+        . 1
+        . . add
+        . 2
+        . . tanh
+        . 3
+        . . add
+        . 4
+        . . add""",
+    ),
+    (
+        programs.left_behind_a_break,
+        """for turn in range(3): x 2
+        . 1
+        . . add
+        . 2
+        . . tanh
+        mul""",
+    ),
+    (
+        programs.returned,
+        """for turn in range(3): x 3
+        . 1
+        . . add
+        . 2
+        . . tanh
+        . 3
+        . . add""",
+    ),
+    (
+        programs.matched,
+        """for turn in range(4): x 4
+        . 1
+        . . add
+        . 2
+        . . tanh
+        . 3
+        . . mul
+        . 4
+        . . add""",
+    ),
 ]
 
 

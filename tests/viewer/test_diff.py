@@ -289,3 +289,48 @@ def test_examples_of_a_map_are_counted_as_in_the_list() -> None:
 
     (change,) = weft.diff(graph_of(1.0, 2.0), graph_of(1.0, -2.0)).of_kind("branch")
     assert "of example 1" in change.text
+
+
+def halved(x: weft.Tensor) -> weft.Tensor:
+    while x.sum() > 3:
+        x = x * 0.5
+    return x
+
+
+def halved_in_a_line(x: weft.Tensor) -> weft.Tensor:
+    # fmt: off
+    while x.sum() > 3: x = x * 0.5  # noqa: E701
+    # fmt: on
+    return x
+
+
+@pytest.mark.parametrize("program", [halved, halved_in_a_line])
+def test_a_while_whose_test_fails_at_once_ran_0_times(program: Callable[..., Any]) -> None:
+    once, twice = weft.tensor([4.0]), weft.tensor([8.0])
+    never = weft.graph(program, weft.tensor([1.0]))
+    (loop,) = texts(weft.diff(never, weft.graph(program, twice)), "loop")
+    assert loop.endswith(" ran 0 times on the left and 2 times on the right")
+    (loop,) = texts(weft.diff(weft.graph(program, twice), weft.graph(program, once)), "loop")
+    assert loop.endswith(" ran 2 times on the left and once on the right")
+
+
+def test_a_module_that_was_called_at_two_lines() -> None:
+    class Block(weft.nn.Module):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return x.tanh()
+
+    model = weft.nn.Sequential(weft.nn.Linear(3, 2), Block(), weft.nn.ReLU())
+    left = weft.graph(model, weft.ones(2, 3))
+    right = weft.graph(model, weft.ones(5, 3))
+    found = weft.diff(left, right)
+    assert not texts(found, "only-left")
+    assert not texts(found, "only-right")
+    assert len(texts(found, "shape")) == 4
+    assert len(weft.merge([left, right])) == len(left)
+
+
+def test_tensors_that_were_made_at_two_lines() -> None:
+    model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.ReLU())
+    left = weft.graph(model(weft.ones(2, 3)))
+    right = weft.graph(model(weft.ones(2, 3)))
+    assert not weft.diff(left, right)

@@ -269,3 +269,21 @@ def test_importing_weft_does_not_import_the_viewer() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def doubled(x: weft.Tensor) -> weft.Tensor:
+    for _ in range(5):
+        x = x * 2
+        if x.sum() > 20:
+            break
+    return x
+
+
+def test_a_round_that_decided_otherwise_is_not_the_same() -> None:
+    text = str(weft.graph(doubled, weft.tensor([1.0, 2.0, 3.0])))
+    assert "round 2: the same" not in text
+    assert "-> False" in text
+    assert "-> True" in text
+    text = str(weft.graph(doubled, weft.tensor([1.0])))
+    assert "rounds 2 to 4: the same" in text
+    assert text.count("-> True") == 1

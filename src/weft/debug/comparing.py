@@ -67,6 +67,9 @@ class Comparison:
         first = self.modes[0]
         if not self:
             others = " and ".join(self.modes[1:])
+            if self.errors:
+                error = f"{first} and {others} raise {kind(self.errors[first])}"
+                return f"{error}; what ran until then agrees: {self.ops} ops."
             return f"{first} and {others} agree: {self.ops} ops, their results and gradients."
         lines = [f"{first} and {self.mode} differ in {self.what}."]
         if self.op:
@@ -136,7 +139,8 @@ def compare(
         found = _Pair(runs[0], other, names, tolerance).report()
         if found:
             return found
-    return Comparison(names, ops=len(runs[0].values))
+    errors = {run.mode: run.error for run in runs if run.error is not None}
+    return Comparison(names, ops=len(runs[0].values), errors=errors)
 
 
 # ---- runs ----------------------------------------------------------------------------------------

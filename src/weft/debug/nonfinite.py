@@ -65,8 +65,8 @@ class NanReport:
     def __str__(self) -> str:
         lines = [self._title()]
         if self:
-            where = place_text(self.place)
-            lines.append(f"  at {where}")
+            if self.op:
+                lines.append(f"  at {place_text(self.place)}")
             if self.module:
                 lines.append(f"  in module {self.module}")
             if self.example >= 0:
@@ -85,6 +85,8 @@ class NanReport:
             return f"{self.op} made the first number that is not finite."
         if self.origin == "gradient":
             return f"The gradient of {self.op} made the first number that is not finite."
+        if self.origin == "input" and not self.op:
+            return f"{self.name} was not finite, and no op of the function made it."
         if self.origin == "input":
             return f"{self.name or 'An input'} was not finite before {self.op} read it."
         if self.origin == "number":
@@ -107,7 +109,8 @@ def find_nan(
         function: What to run: a module, a training step, anything that can be called.
         args: Arguments for it.
         backward: If the function returns one number and has not called `backward` itself, look at
-            its gradients as well. They are not added to anybody's `grad`.
+            its gradients as well; so too if that number was computed from gradients
+            (`create_graph=True`). They are not added to anybody's `grad`.
         kwargs: Arguments for it.
 
     Returns:
@@ -127,7 +130,10 @@ def find_nan(
         )
     hunt = _Hunt()
     hunt.call(function, args, kwargs, backward)
-    return _Verdict(hunt.run.trace(), hunt.inputs, hunt.error).report()
+    report = _Verdict(hunt.run.trace(), hunt.inputs, hunt.error).report()
+    if not report and hunt.returns_nan:
+        return replace(report, origin="input", name="A tensor that the function returned")
+    return report
 
 
 class _Hunt:
@@ -136,6 +142,7 @@ class _Hunt:
     def __init__(self) -> None:
         self.inputs: dict[int, tuple[Range, ...]] = {}
         self.error: Exception | None = None
+        self.returns_nan = False  # in a tensor that no op made
         self.run = Recording(
             parts=True, at_once=True, title="find_nan", on_node=self._look, on_event=self._happened
         )
@@ -153,7 +160,8 @@ class _Hunt:
             with self.run:
                 result = function(*args, **kwargs)
                 self.run.result(result)
-                if backward and not self._differentiated:
+                self.returns_nan = any(map(self._is_given_nan, pytree.tree_leaves(result)))
+                if backward and (not self._differentiated or self._is_differentiable(result)):
                     self._differentiate(result)
         except Exception as error:  # noqa: BLE001 - it is part of the report
             self.error = error
@@ -163,6 +171,31 @@ class _Hunt:
             if isinstance(loss, Tensor) and loss.requires_grad and loss.numel() == 1:
                 _core.run_backward([loss], [None], None, True, False, False)
                 return
+
+    def _is_given_nan(self, one: Any) -> bool:
+        return (
+            isinstance(one, Tensor)
+            and self.run.number(one) < 0
+            and one.dtype.is_floating_point
+            and _has_nan(_range(one).value)
+        )
+
+    def _is_differentiable(self, result: Any) -> bool:
+        """Tell whether a result was computed from gradients, and has none yet."""
+        trace = self.run.trace()
+        done = {n for run in trace.backwards for step in run.steps for n in step.nodes}
+        leaves = [one for one in pytree.tree_leaves(result) if isinstance(one, Tensor)]
+        nodes = [number for one in leaves if (number := self.run.number(one)) not in done]
+        seen: set[int] = set()
+        while nodes:
+            number = nodes.pop()
+            if number < 0 or number in seen:
+                continue
+            seen.add(number)
+            if trace.nodes[number].phase == "backward":
+                return True
+            nodes.extend(read.node for read in trace.nodes[number].inputs)
+        return False
 
     def _happened(self, run: Recording, kind: str) -> None:
         if kind != "backward":

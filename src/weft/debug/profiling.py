@@ -116,7 +116,7 @@ class Profile:
                 f"{row.count:,}",
                 row.detail,
             )
-            for row in (*shown, Row("sum", self.seconds, 0))
+            for row in (*shown, Row("total", self.seconds, 0))
         )
         texts = (*texts[:-1], (*texts[-1][:3], "", ""))
         heading = f"{seconds_text(self.seconds)}, {title}"
@@ -214,6 +214,7 @@ class profile:  # noqa: N801 - used as a with statement's block
         seconds = time.perf_counter() - self._entered
         self._run.__exit__(kind, error, trace)
         self._report = _profile(self._run.trace(), seconds)
+        self._run.warn_if_interrupted("profile")
 
     @property
     def report(self) -> Profile:

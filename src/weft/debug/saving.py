@@ -141,6 +141,7 @@ class memory:  # noqa: N801 - used as a with statement's block
         live, peak = _core.live_bytes(), _core.peak_bytes()
         self._run.__exit__(kind, error, trace)
         self._report = self._make(self._run.trace(), live, peak)
+        self._run.warn_if_interrupted("memory")
 
     @property
     def report(self) -> MemoryReport:

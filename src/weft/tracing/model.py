@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 VERSION = 1
+# The offset of the place from which the recorded function was called.
+ENTRY = -1
 
 NodeKind = Literal["op", "cell", "parameter", "input", "constant", "decision"]
 ReadKind = Literal["bool", "int", "float", "item", "list", "numpy", "text"]
@@ -18,7 +20,11 @@ ReadKind = Literal["bool", "int", "float", "item", "list", "numpy", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A point in the user's program. `offset` tells points of one line apart."""
+    """A point in the user's program. `offset` tells points of one line apart.
+
+    It is `ENTRY` where the program called what was recorded: the ops of a built-in module that was
+    given to `weft.graph` are recorded there.
+    """
 
     file: str
     line: int

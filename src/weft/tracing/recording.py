@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import inspect
+import threading
 import time
+import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +22,7 @@ from weft import _core, pytree
 from weft._core import Tensor
 from weft.autograd.graph import get_gradient_edge
 from weft.tracing.model import (
+    ENTRY,
     Backward,
     BackwardStep,
     Batch,
@@ -40,6 +43,16 @@ from weft.tracing.sources import collect_sources
 
 # How far the search for names goes from function to function.
 _FUNCTIONS_SEEN = 100
+
+
+class _Running(threading.local):
+    """The recordings that a thread is in, the innermost last: only that one hears of ops."""
+
+    def __init__(self) -> None:
+        self.stack: list[Recording] = []
+
+
+_running = _Running()
 
 
 class _Module(Protocol):
@@ -87,6 +100,7 @@ class Recording:
         self.began = time.perf_counter()  # the times of the trace count from here
         self.failure: BaseException | None = None
         self.value: Any = None
+        self.was_interrupted = False  # another recording began inside, and heard in its place
         self.outer: list[int] = []  # the chain of calls around the run, which is not part of it
         self._names: list[tuple[str, Tensor]] = []
         self._around: list[tuple[str, Tensor]] = []
@@ -102,6 +116,9 @@ class Recording:
 
     def __enter__(self) -> Self:
         self._recorder.start()
+        for outer in _running.stack:
+            outer.was_interrupted = True
+        _running.stack.append(self)
         return self
 
     def __exit__(
@@ -111,6 +128,8 @@ class Recording:
         trace: TracebackType | None,
     ) -> None:
         self._recorder.stop()
+        if self in _running.stack:
+            _running.stack.remove(self)
         self.failure = error
 
     def __len__(self) -> int:
@@ -143,6 +162,15 @@ class Recording:
     def number(self, tensor: Tensor) -> int:
         """Return the number of the node that made a tensor, -1 if it is not in the trace."""
         return self._recorder.node_of(tensor)
+
+    def warn_if_interrupted(self, name: str) -> None:
+        """Warn that a tool has not seen everything, because another one watched meanwhile."""
+        if self.was_interrupted:
+            warnings.warn(
+                f"{name}: another tool watched inside of this block, and only the innermost one "
+                "sees what runs. What ran then is missing here: use one after the other.",
+                stacklevel=3,
+            )
 
     def clear(self) -> None:
         """Forget what was recorded so far."""
@@ -273,6 +301,13 @@ class Places:
             self.places.append(Place(file, line, function, offset))
         return self._numbers[position]
 
+    def mark_entries(self, positions: Iterable[int]) -> None:
+        """Mark places around a run: what is recorded there belongs to the call that was made."""
+        for position in positions:
+            number = self._numbers.get(position, -1)
+            if number >= 0:
+                self.places[number] = replace(self.places[number], offset=ENTRY)
+
 
 def statistics_of(data: tuple[Any, ...]) -> Statistics:
     """Make Statistics of what the core counted."""
@@ -349,6 +384,7 @@ class _Assembly:
                 depths[index] = depth + 1
             found.append(Frame(self._places.number(position), -1 if caller in depths else caller))
         self._around = depths.keys()
+        self._places.mark_entries(outer)
         return found
 
     def _find_leaf_names(

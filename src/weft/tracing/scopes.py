@@ -9,7 +9,8 @@ the order of recording:
   again, so a loop of its caller, or of the caller's caller, did.
 - A `while` begins a round at its test. In 3.11 a compiler writes the test twice, so offsets alone
   would not do.
-- Two arms of one `if` never run in the same round.
+- Two arms of one `if` never run in the same round, nor do an arm that ends with `continue` or
+  `return` and what stands below it.
 - Another call of a module from the same site is a new round too.
 - The same place again is either one call that records several ops or a loop with a body of one: the
   shortest stretch of ops that repeats tells them apart.
@@ -26,7 +27,7 @@ from typing import Literal
 
 from weft.tracing.model import Place, Trace
 from weft.tracing.parts import Marks, Part, Parts
-from weft.tracing.sources import Outline, are_exclusive
+from weft.tracing.sources import Outline
 
 ScopeKind = Literal["root", "module", "function", "loop", "iteration", "map"]
 ItemKind = Literal["scope", "node", "read"]
@@ -222,9 +223,7 @@ class _Builder:
             return after.line == loop.line
         if after.offset < before.offset:
             return True
-        first = self._outline.blocks(before.file, before.line, before.function)
-        second = self._outline.blocks(after.file, after.line, after.function)
-        return bool(first and second) and are_exclusive(first or (), second or ())
+        return self._outline.are_apart(after.file, after.function, before.line, after.line)
 
     def _loop_for(self, stream: _Stream, depth: int, one: int, other: int) -> int:
         """Return the depth of the loop that explains going back, -1 if there is none."""

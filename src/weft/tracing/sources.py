@@ -19,12 +19,18 @@ AROUND = 6
 _HEADER = re.compile(
     r"(?:async\s+)?(for|while|if|elif|else|try|except|finally|with|match|case|def|class)\b.*"
 )
+# Its pattern records nothing, so what was recorded at this line belongs to the body.
+_CASE_WITH_BODY = re.compile(r"case\s(?!.*\sif\s)[^=]*?:\s*[^#\s]")
+_ARMS = frozenset({"if", "elif", "else", "case"})
 _FOR_INSIDE = re.compile(r"[\[({].*\b(?:async\s+)?(for\s.+?\sin\s.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A header that a line stands under. `chain` is the line of the `if` that an arm belongs to."""
+    """A header that a line stands under.
+
+    `chain` is the line of the `if` or `match` that an arm belongs to.
+    """
 
     keyword: str
     line: int
@@ -111,6 +117,59 @@ class Outline:
         text = self.text(file, line)
         return bool(_keyword(text)) and not text.endswith((":", ",", "(", "[", "{", "\\"))
 
+    def are_apart(self, file: str, function: str, first: int, second: int) -> bool:
+        """Tell whether no round of a loop, and no call, can pass one line and then another below.
+
+        That is so if they stand in different arms of one `if` or `match`, or if the first stands in
+        an arm that ends with `return` or `continue`.
+
+        Args:
+            file: The file of both lines.
+            function: The function of both.
+            first: The line that was passed.
+            second: A line below it.
+        """
+        inner = self.blocks(file, first, function)
+        outer = self.blocks(file, second, function)
+        if inner is None or outer is None:
+            return False
+        if are_exclusive(inner, outer):
+            return True
+        if any(block.keyword == "finally" for block in outer):
+            return False
+        for position, block in enumerate(inner):
+            if block in outer or block.keyword not in _ARMS:
+                continue
+            end = self._end_of_arm(file, block.line, first)
+            if end == "return":
+                return True
+            loops = [one for one in inner[:position] if one.keyword in ("for", "while")]
+            if end == "continue" and loops and loops[-1] in outer:
+                return True
+        return False
+
+    def _end_of_arm(self, file: str, header: int, line: int) -> str:
+        """Return how an arm ends after one of its lines: "return", "continue", or ""."""
+        lines = self._sources[file]
+        depth = _indent(lines[header])
+        last = ""
+        inside = _indent(lines[line])
+        number = line
+        while number in lines:
+            text = lines[number].strip()
+            if text and text[0] != "#":
+                indent = _indent(lines[number])
+                if indent <= depth and text[0] not in ")]}":
+                    return last if last in ("return", "continue") else ""
+                words = re.findall(r"\w+", text)
+                if "break" in words:  # goes on behind the loop
+                    return ""
+                if indent <= inside:
+                    inside = indent
+                    last = words[0] if words else ""
+            number += 1
+        return ""
+
     def _blocks(self, file: str, line: int, function: str) -> tuple[Block, ...] | None:
         """Return the blocks around a line within its function, outermost first; None: not known."""
         lines = self._sources.get(file)
@@ -121,7 +180,10 @@ class Outline:
         numbers = self._numbers[file]
         found: list[Block] = []
         depth = _indent(lines[line])
-        for position in range(bisect_left(numbers, line) - 1, -1, -1):
+        own = bisect_left(numbers, line)
+        if _CASE_WITH_BODY.match(lines[line].strip()):
+            found.append(Block("case", line, self._chain(file, own, depth, "case")))
+        for position in range(own - 1, -1, -1):
             number = numbers[position]
             text = lines[number].strip()
             indent = _indent(lines[number])
@@ -141,8 +203,13 @@ class Outline:
         return tuple(reversed(found)) if depth == 0 else None
 
     def _chain(self, file: str, position: int, indent: int, keyword: str) -> int:
-        """Return the line of the `if` that an arm belongs to, 0 if it belongs to none."""
+        """Return the line of the `if` or `match` that an arm belongs to, 0 if it has none."""
         numbers, lines = self._numbers[file], self._sources[file]
+        if keyword == "case":
+            while position and (not keyword or _indent(lines[numbers[position]]) >= indent):
+                position -= 1
+                keyword = _keyword(lines[numbers[position]].strip())
+            return numbers[position] if keyword == "match" else 0
         while keyword in ("elif", "else") and position:
             position -= 1
             text = lines[numbers[position]].strip()
@@ -152,7 +219,7 @@ class Outline:
 
 
 def are_exclusive(first: tuple[Block, ...], second: tuple[Block, ...]) -> bool:
-    """Tell whether two lines stand in different arms of one `if`."""
+    """Tell whether two lines stand in different arms of one `if` or `match`."""
     for one, other in zip(first, second, strict=False):
         if one != other:
             return one.chain != 0 and one.chain == other.chain

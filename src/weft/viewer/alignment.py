@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import PurePath
 
 from weft.tracing import Trace
+from weft.tracing.model import ENTRY
 from weft.tracing.scopes import ItemKind, Scope, find_scopes
 
 Lines = Mapping[int, str]
@@ -172,6 +173,8 @@ class PlaceNames:
 
     Where the lines that two traces know of a file are the same, a place is its offset. Where they
     differ, the lines are compared as texts, and a place is its line and its rank on that line.
+    The place from which a run was called is the same in all, wherever it stands; so is the place of
+    runs that have only one.
     """
 
     def __init__(self, traces: Sequence[Trace]) -> None:
@@ -229,7 +232,11 @@ class PlaceNames:
         for place in trace.places:
             ranks.setdefault((place.file, place.function, place.line), []).append(place.offset)
         keys: list[Hashable] = []
+        is_only = all(len(one.places) == 1 for one in self._traces)
         for place in trace.places:
+            if is_only or place.offset == ENTRY:
+                keys.append("entry")
+                continue
             name = self._files[side].get(place.file, place.file)
             if name in self.moved:
                 offsets = sorted(set(ranks[place.file, place.function, place.line]))

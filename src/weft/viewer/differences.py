@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -117,7 +118,7 @@ class _Finder:
         return self._alignment.scopes[side][number]
 
     def _compare_rounds(self, slot: Slot) -> None:
-        counts = [rounds_of(self._alignment.scopes[side], slot.sides[side]) for side in (0, 1)]
+        counts = [self._rounds(side, slot.sides[side]) for side in (0, 1)]
         if counts[0] == counts[1]:
             return
         only = [
@@ -127,6 +128,23 @@ class _Finder:
         text = f"{self._loop_text(slot)} ran {_times(counts[0])} on the left and "
         text += f"{_times(counts[1])} on the right"
         self._changes.append(Change("loop", text, only[0], only[1]))
+
+    def _rounds(self, side: int, number: int) -> int:
+        """Return how many times a loop ran: 0 if all that there is of it is a test that failed."""
+        scopes, trace = self._alignment.scopes[side], self._traces[side]
+        loop = scopes[number]
+        first = scopes[loop.items[0][1]]
+        reads = [trace.reads[one] for kind, one in first.items if kind == "read"]
+        if len(loop.items) > 1 or first.has_body or not reads or first.items[-1][0] != "read":
+            return rounds_of(scopes, number)
+        text, keyword = self._condition(place_of(trace, reads[-1].frame), reads[-1], side)
+        # `while a: b` on one line may have been tested again after its body.
+        is_whole = self._outlines[side].has_body(loop.file, loop.line)
+        passed = is_whole and any(read.value == "True" for read in reads)
+        is_test = keyword == "while" and not re.search(r"\bnot\b", text) and not passed
+        if is_test and reads[-1].kind == "bool" and reads[-1].value == "False":
+            return 0
+        return rounds_of(scopes, number)
 
     def _compare_items(self, slot: Slot, turn: str) -> None:
         gap: list[Slot] = []
@@ -152,7 +170,7 @@ class _Finder:
                 item for item in mine if item.kind == "scope" and self._scope(item).kind == "loop"
             ]
             for item in loops:
-                rounds = rounds_of(self._alignment.scopes[side], item.sides[side])
+                rounds = self._rounds(side, item.sides[side])
                 counts = (rounds, 0) if side == 0 else (0, rounds)
                 text = f"{self._loop_text(item)} ran {_times(counts[0])} on the left and "
                 text += f"{_times(counts[1])} on the right"
@@ -223,11 +241,12 @@ class _Finder:
             self._changes.append(Change(kind, said, nodes[0], nodes[1]))
         return f"`{text}` {verb} {values[0]}", f"`{text}` {verb} {values[1]}"
 
-    def _condition(self, place: Place | None, read: Read) -> tuple[str, str]:
+    def _condition(self, place: Place | None, read: Read, side: int = 0) -> tuple[str, str]:
         if place is None:
             return f"{read.kind}()", ""
-        text = self._outlines[0].condition(place.file, place.line)
-        return plain(text) or f"{read.kind}()", self._outlines[0].keyword(place.file, place.line)
+        outline = self._outlines[side]
+        text = outline.condition(place.file, place.line)
+        return plain(text) or f"{read.kind}()", outline.keyword(place.file, place.line)
 
     # ---- nodes -----------------------------------------------------------------------------------
 

@@ -76,9 +76,11 @@ class Live:
         self._overflow = Overflow(self._is_too_long, self._stop_full, self._show_full)
         self._steps = self._flushes = self._shown = 0
         self._is_watching = self._is_lazy = False
+        self._outer: list[int] = []  # the chain of calls around the program
 
     def __enter__(self) -> Self:
         _watching.append(self)
+        self._outer = _core.positions_now()
         self._boundaries.__enter__()
         self._is_watching = True
         self._patient_until = time.perf_counter() + _PATIENCE
@@ -150,6 +152,7 @@ class Live:
         else:
             self._run = self._spare.pop()
         if self._run is not None:
+            self._run.outer = self._outer
             self._run.__enter__()
         self._plans = 0
         self._without_gradients = False

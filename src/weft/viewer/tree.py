@@ -177,7 +177,8 @@ class _Writer:
                 shapes = tuple(result.shape for result in node.results)
                 words.append((node.op, place and (place.file, place.line), shapes))
             elif one.kind == "read":
-                words.append(self._trace.reads[one.number].kind)
+                read = self._trace.reads[one.number]
+                words.append((read.kind, read.value if read.kind == "bool" else ""))
             else:
                 words.append(self._folded.groups[one.number].kind)
             waiting.extend(reversed(one.items))

@@ -331,6 +331,24 @@ def test_lazy_map_arrives_with_its_plan(tmp_path: Path) -> None:
         assert len(batches[0]["nodes"]) == 3
 
 
+def test_graphs_begin_at_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import weft\n"
+        "w = weft.ones(3, requires_grad=True)\n"
+        "def score(x):\n"
+        "    return (x * w).sum()\n"
+        "for i in range(2):\n"
+        "    xs = [weft.ones(3) * k for k in range(4)]\n"
+        "    weft.stack(weft.map(score, xs)).sum().backward()\n"
+    )
+    result = run_weft(tmp_path, "view", "--exit", "--save", "page.html", str(script))
+    assert result.returncode == 0, result.stderr
+    for graph in page_in((tmp_path / "page.html").read_text())["graphs"]:
+        groups = [group["label"] for group in graph["groups"]]
+        assert not any("_run_code" in label for label in groups), groups
+
+
 def test_interrupt_while_running_ends_as_python_does(tmp_path: Path) -> None:
     script = "import time\nprint('x')\ntime.sleep(1000)\n"
     with viewing(tmp_path, script) as view:
