@@ -102,6 +102,6 @@ def __getattr__(name: str) -> _Any:
         return value
     if name in {"complex64", "complex128", "cfloat", "cdouble"}:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
-    if name in {"debug", "tracing"}:  # only programs that are looked at need them
+    if name in {"debug", "distributions", "tracing"}:  # only programs that are looked at need them
         return _importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
