@@ -102,7 +102,9 @@ def test_methods_are_documented() -> None:
     assert missing == {}
 
 
-@pytest.mark.parametrize("module_name", ["weft.nn", "weft.optim", "weft.distributions", "weft.utils.data"])
+@pytest.mark.parametrize(
+    "module_name", ["weft.nn", "weft.optim", "weft.distributions", "weft.utils.data"]
+)
 def test_methods_of_classes_are_documented(module_name: str) -> None:
     module = importlib.import_module(module_name)
     missing = {}

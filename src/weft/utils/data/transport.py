@@ -9,6 +9,7 @@ band: their bytes are copied once, by the sender, and the receiver's tensors lie
 from __future__ import annotations
 
 import ctypes
+import io
 import mmap
 import os
 import pickle
@@ -19,6 +20,10 @@ import weakref
 from typing import Any
 
 import numpy as np
+
+from weft import _core
+from weft._core import Tensor
+from weft._tensor import _rebuild  # pyright: ignore[reportPrivateUsage]
 
 INLINE_BYTES = 16 * 1024
 # Below this, copying into memory that the process has is faster than page faults on new memory.
@@ -37,13 +42,28 @@ class Closed(Exception):  # noqa: N818 - an end, not an error
     """The other end is gone."""
 
 
+class _Pickler(pickle.Pickler):
+    """Pickles tensors where they lie; what is sent is copied anyhow."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is not Tensor or not obj.is_leaf or obj.__dict__:
+            return NotImplemented
+        array = _core.array_of(obj.detach())
+        return _rebuild, (
+            array if array.flags.c_contiguous else array.copy(),
+            obj.dtype.name,
+            obj.requires_grad,
+        )
+
+
 class Parcel:
     """An object packed for sending: bytes for the packet, or a memory file."""
 
     def __init__(self, message: Any) -> None:
         buffers: list[pickle.PickleBuffer] = []
-        head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
-        parts = [memoryview(head), *(buffer.raw() for buffer in buffers)]
+        head = io.BytesIO()
+        _Pickler(head, protocol=5, buffer_callback=buffers.append).dump(message)
+        parts = [head.getbuffer(), *(buffer.raw() for buffer in buffers)]
         lengths = [part.nbytes for part in parts]
         table = struct.pack(f"<{len(parts) + 1}Q", len(parts), *lengths)
         pieces: list[memoryview] = [memoryview(table + bytes(-len(table) % _ALIGNMENT))]
