@@ -6,6 +6,7 @@ import itertools
 import math
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from weft._core import Generator
@@ -128,24 +129,17 @@ class DataLoader(Generic[Item_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:
-            return LocalIterator(self._order())
+            return LocalIterator(self._order(), self._requests())
         if not self.persistent_workers:
-            return WorkerIterator(self._order())
+            return WorkerIterator(self._order(), self._requests())
         if self._kept is None or self._kept.is_closed:
-            self._kept = WorkerIterator(self._order())
+            self._kept = WorkerIterator(self._order(), self._requests())
         else:
             self._kept.begin(self._requests())
         return self._kept
 
     def __len__(self) -> int:
-        if self._is_iterable:
-            length = len(self.dataset)
-            if self.batch_size is None:
-                return length
-            return (
-                length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
-            )
-        return len(self.batch_sampler if self._is_batched else self.sampler)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        return self._order().length()
 
     def _requests(self) -> Iterator[Any]:
         """Return what to fetch for each batch: positions, or how many examples."""
@@ -156,12 +150,21 @@ class DataLoader(Generic[Item_co]):
         return iter(chosen)
 
     def _order(self) -> Order:
+        # It knows nothing of the loader: a cycle would keep persistent workers until it is found.
+        if self._is_iterable:
+            length = partial(_count, self.dataset, self.batch_size or 1, self.drop_last)
+        else:
+            length = partial(_count, self.batch_sampler if self._is_batched else self.sampler)
         return Order(
-            self.dataset, self._is_batched, self.collate_fn, self._requests, self.__len__,
-            self.generator, self.num_workers, self.prefetch_factor or 1, self.timeout,
-            self.worker_init_fn, self.multiprocessing_context, self.persistent_workers,
-            self.in_order,
+            self.dataset, self._is_batched, self.collate_fn, length, self.generator,
+            self.num_workers, self.prefetch_factor or 1, self.timeout, self.worker_init_fn,
+            self.multiprocessing_context, self.persistent_workers, self.in_order,
         )  # fmt: skip
+
+
+def _count(items: Any, batch_size: int = 1, drop_last: bool = False) -> int:
+    """Return how many batches items make."""
+    return len(items) // batch_size if drop_last else math.ceil(len(items) / batch_size)
 
 
 def _check_workers(

@@ -21,7 +21,6 @@ class Order:
     dataset: Any
     is_batched: bool
     collate_fn: Callable[[Any], Any]
-    requests: Callable[[], Iterator[Any]]
     length: Callable[[], int]
     generator: Generator | None
     num_workers: int
@@ -36,8 +35,8 @@ class Order:
 class LocalIterator:
     """Fetches batches in this process."""
 
-    def __init__(self, order: Order) -> None:
-        self._requests = order.requests()
+    def __init__(self, order: Order, requests: Iterator[Any]) -> None:
+        self._requests = requests
         # Not needed here: PyTorch draws it too, and what is drawn after it has to be the same.
         drawn_seed(order.generator)
         self._fetch = make_fetch(order.dataset, order.is_batched, order.collate_fn)
@@ -60,8 +59,7 @@ class LocalIterator:
 class WorkerIterator:
     """Lets worker processes fetch batches ahead and gives them in order."""
 
-    def __init__(self, order: Order) -> None:
-        requests = order.requests()
+    def __init__(self, order: Order, requests: Iterator[Any]) -> None:
         base_seed = drawn_seed(order.generator)
         plans = [
             Plan(
