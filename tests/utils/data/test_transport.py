@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,16 @@ def test_a_full_socket_does_not_block() -> None:
     with here, there, pytest.raises(BlockingIOError):
         for _ in range(100_000):
             transport.Parcel(b"x" * 8000).send(here)
+
+
+def test_too_many_open_files_is_said() -> None:
+    here, there = transport.channel()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with here, there:
+        transport.Parcel(weft.ones(100_000)).send(here)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (there.fileno(), limits[1]))
+        try:
+            with pytest.raises(OSError, match="too many open files"):
+                transport.receive(there)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)

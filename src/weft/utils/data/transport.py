@@ -9,6 +9,7 @@ band: their bytes are copied once, by the sender, and the receiver's tensors lie
 from __future__ import annotations
 
 import ctypes
+import errno
 import io
 import mmap
 import os
@@ -133,6 +134,8 @@ def receive(end: socket.socket) -> memoryview:
         raise Closed from None
     if not data:
         raise Closed
+    if not files and data == _LARGE:
+        raise OSError(errno.EMFILE, "a batch of a worker cannot be opened: too many open files")
     if not files:
         return memoryview(bytearray(data))  # tensors over it can be written
     try:
