@@ -57,6 +57,16 @@ MODULE_PAGES = {
     ),
     "random": ("weft.random", ("weft.random",), "Seeds and states of random streams."),
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
+    "distributions": (
+        "weft.distributions",
+        ("weft.distributions",),
+        "Probability distributions: to draw from, and to differentiate.",
+    ),
+    "utils-data": (
+        "weft.utils.data",
+        ("weft.utils.data",),
+        "Datasets, samplers and loaders.",
+    ),
     "utils": ("weft.utils", ("weft.utils", "weft.utils.checkpoint"), "What fits nowhere else."),
 }
 

@@ -764,7 +764,7 @@ def package_stub() -> str:
         else:
             raise StubError(f"weft.{name}: do not know how to declare {value!r}")
     # Found when first used: they are no names of the package before.
-    later = ("debug", "serialization", "tracing")
+    later = ("debug", "distributions", "serialization", "tracing")
     imports += [f"from weft import {name} as {name}\n" for name in later]
     head = (
         f'"""{(weft.__doc__ or "").strip()}\n"""\n\n'

@@ -355,6 +355,7 @@ def test_single_elements() -> None:
     assert list(range(weft.tensor(3))) == [0, 1, 2]
     assert math.sqrt(weft.tensor(4.0)) == 2
     assert f"{weft.tensor(3.14159):.2f}" == "3.14"
+    assert f"{weft.tensor(2.5)} {weft.tensor(3)} {weft.ones(1)}" == "2.5 3 tensor([1.])"
     with pytest.raises(TypeError, match="index"):
         [1][weft.tensor(0.0)]
 

@@ -108,6 +108,11 @@ def __getattr__(name: str) -> _Any:
         return value
     if name in {"complex64", "complex128", "cfloat", "cdouble"}:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
-    if name in {"debug", "serialization", "tracing"}:  # only programs that are looked at need them
+    if name in {
+        "debug",
+        "distributions",
+        "serialization",
+        "tracing",
+    }:  # not every program needs them
         return _importlib.import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

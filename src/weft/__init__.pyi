@@ -306,6 +306,7 @@ from weft.functional.selection import where as where
 from weft.functional.creation import zeros as zeros
 from weft.functional.creation import zeros_like as zeros_like
 from weft import debug as debug
+from weft import distributions as distributions
 from weft import serialization as serialization
 from weft import tracing as tracing
 

@@ -378,7 +378,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:  # noqa: 
 
 
 def _format(self: Tensor, spec: str) -> str:
-    return self.item().__format__(spec) if self.ndim == 0 and spec else str(self).__format__(spec)
+    return self.item().__format__(spec) if self.ndim == 0 else str(self).__format__(spec)
 
 
 def _backward(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -79,3 +80,15 @@ def fork_rng(enabled: bool = True) -> collections.abc.Generator[None, None, None
     finally:
         if enabled:
             default_generator.set_state(state)
+
+
+def _continued(state: Tensor) -> Generator:
+    return Generator().set_state(state)
+
+
+def _reduce(generator: Generator) -> tuple[object, tuple[Tensor]]:
+    return _continued, (generator.get_state(),)
+
+
+# A copy goes on where the generator is: datasets take theirs along to worker processes.
+copyreg.pickle(Generator, _reduce)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

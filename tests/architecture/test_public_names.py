@@ -31,7 +31,9 @@ MODULES = (
     "weft.random",
     "weft.pytree",
     "weft.serialization",
+    "weft.distributions",
     "weft.utils.checkpoint",
+    "weft.utils.data",
 )
 # A function's sentence says what it does. These words begin sentences that say what something is.
 NO_VERBS = frozenset(
@@ -101,7 +103,9 @@ def test_methods_are_documented() -> None:
     assert missing == {}
 
 
-@pytest.mark.parametrize("module_name", ["weft.nn", "weft.optim"])
+@pytest.mark.parametrize(
+    "module_name", ["weft.nn", "weft.optim", "weft.distributions", "weft.utils.data"]
+)
 def test_methods_of_classes_are_documented(module_name: str) -> None:
     module = importlib.import_module(module_name)
     missing = {}

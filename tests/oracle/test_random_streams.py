@@ -61,6 +61,8 @@ EXACT: dict[str, Draw] = {
         t.empty(n).random_(),
         t.empty(n, dtype=t.uint8).random_(),
         t.empty(n, dtype=t.int32).random_(),
+        t.empty(n, dtype=t.int64).random_(),
+        t.empty((), dtype=t.int64).random_(),
     ],
     "generator": lambda t, n: [t.rand(n, generator=t.Generator().manual_seed(3)), t.rand(n)],
 }

@@ -576,6 +576,10 @@ def random_(
     self: Tensor, start: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
     """Fill with random integers: from `start` to before `to`, or from 0 to before one argument."""
+    if to is None and not start and self.dtype is _core.int64:
+        # 2**63 is no bound that an int64 can say: draw all 64 bits and leave the sign out.
+        drawn = ops.randint(-(2**63), 2**63 - 1, self.shape, generator=generator)
+        return self.copy_(ops.bitwise_and(drawn, 2**63 - 1))
     if to is None:
         low, high = (0, start) if start else (0, _beyond_largest(self.dtype))
     else:
@@ -601,8 +605,7 @@ def _beyond_largest(dtype: Any) -> int:
     digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
     if dtype.name in digits:
         return 2 ** digits[dtype.name] + 1
-    digits = {"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63}
-    return min(2 ** digits[dtype.name], 2**63 - 1)
+    return 2 ** {"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31}[dtype.name]
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:

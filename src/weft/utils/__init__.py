@@ -1,7 +1,19 @@
-"""Helpers that stand beside the library: checkpointing."""
+"""Helpers that stand beside the library: checkpointing, and loading data."""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from weft.utils import checkpoint
 
-__all__ = ["checkpoint"]
+if TYPE_CHECKING:
+    from weft.utils import data
+
+__all__ = ["checkpoint", "data"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "data":  # only programs that load data wait for it
+        return importlib.import_module("weft.utils.data")
+    raise AttributeError(f"module 'weft.utils' has no attribute {name!r}")
