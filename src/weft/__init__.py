@@ -104,4 +104,8 @@ def __getattr__(name: str) -> _Any:
         raise UnsupportedError(f"{name}: complex numbers are not supported yet")
     if name in {"debug", "tracing"}:  # only programs that are looked at need them
         return _importlib.import_module(f"weft.{name}")
+    if not name.startswith("_"):  # what PyTorch's programs ask about the machine
+        probes = _importlib.import_module("weft.compat.probes.top")
+        if name in probes.__all__:
+            return getattr(probes, name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
