@@ -38,11 +38,11 @@ def seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return op(*args, **kwargs)
 
 
-class Different(Exception):  # noqa: N818 - it is an outcome
+class Different(Exception):
     """Says how a result differs from PyTorch's."""
 
 
-class NotComparable(Exception):  # noqa: N818 - it is an outcome
+class NotComparable(Exception):
     """Says that a sample cannot be given to Weft: sparse, complex, or an error in PyTorch too."""
 
 
