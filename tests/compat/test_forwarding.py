@@ -63,6 +63,12 @@ def test_modules_are_there_without_import() -> None:
     assert torch.optim.lr_scheduler.StepLR is weft.optim.lr_scheduler.StepLR
 
 
+def test_a_function_hides_the_module_of_its_name() -> None:
+    import torch
+
+    assert torch.autograd.gradcheck is weft.autograd.gradcheck
+
+
 def test_torch_is_gone_afterwards() -> None:
     import torch  # noqa: F401
 

@@ -45,7 +45,10 @@ def radam(state, value, gradient, step):
     return value - 0.1 * change
 
 
-@pytest.mark.parametrize(("name", "formula"), [("Adamax", adamax), ("NAdam", nadam), ("RAdam", radam)])  # fmt: skip
+FORMULAS = {"Adamax": adamax, "NAdam": nadam, "RAdam": radam}
+
+
+@pytest.mark.parametrize(("name", "formula"), FORMULAS.items())
 def test_steps(name, formula):
     compare(lambda params: getattr(optim, name)(params, lr=0.1), formula, steps=9)
 

@@ -2,8 +2,8 @@
 
     python -m tests.oracle.op_scores [--samples N] [--names a,b] [--all]
 
-A name passes if each of its sample inputs gives PyTorch's values, shapes, dtypes and gradients. It is
-missing if Weft has neither a function nor a method of that name.
+A name passes if each of its sample inputs gives PyTorch's values, shapes, dtypes and gradients. It
+is missing if Weft has neither a function nor a method of that name.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def run_sample(info: Any, function: Callable[..., Any], sample: Any, dtype: torc
     torch.manual_seed(7)
     try:
         expected = info.op(sample.input, *sample.args, **sample.kwargs)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever PyTorch says
         raise NotComparable(f"PyTorch raises {type(error).__name__}") from None
     weft.manual_seed(7)
     got = function(ours[0], *ours[1], **ours[2])

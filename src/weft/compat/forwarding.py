@@ -10,6 +10,8 @@ from typing import Any
 from weft import _core
 from weft.compat.table import MODULES, REASONS
 
+_NOTHING = object()
+
 
 class ForwardingModule(ModuleType):
     """A module of PyTorch's name whose attributes are Weft's.
@@ -37,21 +39,27 @@ class ForwardingModule(ModuleType):
         if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         full = f"{self.__name__}.{name}"
-        if full in MODULES:
+        value = self._look_up(name)
+        # PyTorch hides some modules behind functions of the same name, such as gradcheck.
+        if full in MODULES and not callable(value):
             try:
                 return importlib.import_module(full)
             except ModuleNotFoundError as error:
                 raise AttributeError(str(error)) from None
+        if value is _NOTHING:
+            raise AttributeError(lacking(self.__name__, name, self))
+        self.__dict__[name] = value
+        return value
+
+    def _look_up(self, name: str) -> Any:
         for source in self._found():
             try:
-                value = getattr(source, name)
+                return getattr(source, name)
             except AttributeError:
                 continue
             except _core.UnsupportedError as error:
-                raise AttributeError(f"{full}: {error}") from None
-            self.__dict__[name] = value
-            return value
-        raise AttributeError(lacking(self.__name__, name, self))
+                raise AttributeError(f"{self.__name__}.{name}: {error}") from None
+        return _NOTHING
 
     def __dir__(self) -> list[str]:
         names = set(super().__dir__())
