@@ -80,6 +80,7 @@ wheel: .venv/.prepared-build viewer ## build an installable wheel into dist/
 
 oracle: build .venv/.prepared-test .venv/.prepared-oracle ## compare the op table with PyTorch
 	@$(ORACLE_PYTHON) -m pytest -q $(PYTEST) tests/oracle
+	@$(ORACLE_PYTHON) -m tests.oracle.op_scores --samples 4
 
 bench: build .venv/.prepared-oracle ## time Weft and PyTorch side by side (BENCH="..." for options)
 	@$(ORACLE_PYTHON) -m benchmarks $(BENCH)

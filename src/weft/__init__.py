@@ -115,4 +115,8 @@ def __getattr__(name: str) -> _Any:
         "tracing",
     }:  # not every program needs them
         return _importlib.import_module(f"weft.{name}")
+    if not name.startswith("_"):  # what PyTorch's programs ask about the machine
+        probes = _importlib.import_module("weft.compat.probes.top")
+        if name in probes.__all__:
+            return getattr(probes, name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

@@ -47,9 +47,36 @@ CASES = {
     ),
     "one cycle": (
         lambda o: schedule.OneCycleLR(
-            o, 1.0, total_steps=11, anneal_strategy="linear", pct_start=5 / 11
+            o,
+            1.0,
+            total_steps=11,
+            anneal_strategy="linear",
+            pct_start=5 / 11,
+            cycle_momentum=False,
         ),
         [0.04 + 0.24 * i for i in range(5)] + [1 - (1 - 4e-6) * i / 6 for i in range(1, 7)],
+    ),
+    "multiplicative": (
+        lambda o: schedule.MultiplicativeLR(o, lambda i: 1 / (i + 1)),
+        [0.5, 0.25, 0.25 / 3],
+    ),
+    "polynomial": (
+        lambda o: schedule.PolynomialLR(o, 4, 2.0),
+        [0.5 * (1 - i / 4) ** 2 for i in range(5)] + [0.0],
+    ),
+    "chain": (
+        lambda o: schedule.ChainedScheduler(
+            [schedule.ConstantLR(o, 0.1, 2), schedule.ExponentialLR(o, 0.5)]
+        ),
+        [0.05, 0.025, 0.125, 0.0625],
+    ),
+    "cyclic": (
+        lambda o: schedule.CyclicLR(o, 0.1, 0.5, 2, 4, cycle_momentum=False),
+        [0.1, 0.3, 0.5, 0.4, 0.3, 0.2, 0.1, 0.3],
+    ),
+    "cyclic, smaller": (
+        lambda o: schedule.CyclicLR(o, 0.1, 0.5, 1, mode="triangular2", cycle_momentum=False),
+        [0.1, 0.5, 0.1, 0.3, 0.1, 0.2],
     ),
     "sequence": (
         lambda o: schedule.SequentialLR(
@@ -137,3 +164,15 @@ def test_state_goes_round(case):
 def test_mistakes(make, error, text):
     with pytest.raises(error, match=text):
         make(optim.SGD([nn.Parameter(weft.zeros(1))]))
+
+
+def test_cyclic_momentum():
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5, momentum=0.9)
+    scheduler = schedule.CyclicLR(optimizer, 0.1, 0.5, 2)
+    found = [optimizer.param_groups[0]["momentum"]]
+    for _ in range(4):
+        scheduler.step()
+        found.append(optimizer.param_groups[0]["momentum"])
+    assert found == pytest.approx([0.9, 0.85, 0.8, 0.85, 0.9])
+    with pytest.raises(ValueError, match="no momentum"):
+        schedule.CyclicLR(optim.Adagrad([nn.Parameter(weft.zeros(1))]), 0.1, 0.5)

@@ -2,8 +2,26 @@
 
 from weft.optim import lr_scheduler
 from weft.optim.adam import Adam, AdamW
+from weft.optim.adam_kin import Adamax, NAdam, RAdam
 from weft.optim.adaptive import Adagrad, RMSprop
+from weft.optim.lbfgs import LBFGS
 from weft.optim.optimizer import Optimizer
 from weft.optim.sgd import SGD
+from weft.optim.stepwise import ASGD, Adadelta, Rprop
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+]

@@ -283,28 +283,36 @@ class OneCycleLR(LRScheduler):
 
     Args:
         optimizer: whose learning rates to change.
-        max_lr: the highest learning rate.
+        max_lr: the highest learning rate, or one a group.
         total_steps: steps in all, or
         epochs: this many times
         steps_per_epoch: this many.
         pct_start: share of the steps in which it rises.
         anneal_strategy: "cos" or "linear".
+        cycle_momentum: whether the momentum falls and rises as the learning rate does the opposite.
+        base_momentum: the lowest momentum, or one a group.
+        max_momentum: the highest, or one a group.
         div_factor: how many times smaller than `max_lr` it begins.
         final_div_factor: how many times smaller than that it ends.
+        three_phase: whether it falls to where it began first, and then to the end.
         last_epoch: the last step that was taken.
     """
 
     def __init__(
         self,
         optimizer: Optimizer,
-        max_lr: float,
+        max_lr: float | Sequence[float],
         total_steps: int | None = None,
         epochs: int | None = None,
         steps_per_epoch: int | None = None,
         pct_start: float = 0.3,
         anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
         div_factor: float = 25.0,
         final_div_factor: float = 1e4,
+        three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
         if total_steps is None:
@@ -317,24 +325,42 @@ class OneCycleLR(LRScheduler):
             raise ValueError(
                 f"OneCycleLR(): anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}."
             )
+        if cycle_momentum and not {"momentum", "betas"} & set(optimizer.defaults):
+            raise ValueError("OneCycleLR(): the optimizer has no momentum to cycle.")
+        groups = optimizer.param_groups
         self.total_steps = total_steps
-        self.max_lr = max_lr
-        self.start_lr = max_lr / div_factor
-        self.end_lr = self.start_lr / final_div_factor
-        self.turn = pct_start * total_steps - 1
         self.anneal_strategy = anneal_strategy
+        self.cycle_momentum = cycle_momentum
+        # Where a phase ends, and what learning rate and momentum are there.
+        turn, last = pct_start * total_steps - 1, total_steps - 1
+        self.ends = [0, turn, 2 * turn, last] if three_phase else [0, turn, last]
+        highest = _one_a_group(max_lr, groups)
+        first = [rate / div_factor for rate in highest]
+        final = [rate / final_div_factor for rate in first]
+        self.rates = [first, highest, first, final] if three_phase else [first, highest, final]
+        low, high = _one_a_group(base_momentum, groups), _one_a_group(max_momentum, groups)
+        self.momentums = [high, low, high, high] if three_phase else [high, low, high]
+        if last_epoch == -1:
+            for group, rate, momentum in zip(groups, first, high, strict=True):
+                group["initial_lr"] = rate
+                if cycle_momentum:
+                    _set_momentum(group, momentum)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """Return the learning rates."""
-        step, last = self.last_epoch, self.total_steps - 1
-        if step > last:
+        """Return the learning rates, and set the momentums."""
+        step = self.last_epoch
+        if step > self.total_steps - 1:
             raise ValueError(f"OneCycleLR: step {step} is beyond the {self.total_steps} in all.")
-        if step <= self.turn:
-            rate = self._between(self.start_lr, self.max_lr, step / self.turn)
-        else:
-            rate = self._between(self.max_lr, self.end_lr, (step - self.turn) / (last - self.turn))
-        return [rate] * len(self._groups)
+        phase = next(i for i, end in enumerate(self.ends[1:]) if step <= end)
+        start, end = self.ends[phase : phase + 2]
+        share = (step - start) / (end - start)
+        if self.cycle_momentum:
+            pairs = zip(*self.momentums[phase : phase + 2], strict=True)
+            for group, (before, after) in zip(self._groups, pairs, strict=True):
+                _set_momentum(group, self._between(before, after, share))
+        pairs = zip(*self.rates[phase : phase + 2], strict=True)
+        return [self._between(before, after, share) for before, after in pairs]
 
     def _between(self, start: float, end: float, share: float) -> float:
         if self.anneal_strategy == "linear":
@@ -486,3 +512,194 @@ class ReduceLROnPlateau(LRScheduler):
             # As a share of the best so far; nothing is a share of infinity.
             margin = self.threshold * self.best if math.isfinite(self.best) else 0.0
         return current * sign < self.best * sign - margin
+
+
+class MultiplicativeLR(LRScheduler):
+    """Multiply the learning rate at each step by what a function says of the step.
+
+    Args:
+        optimizer: whose learning rates to change.
+        lr_lambda: a function of the step, or one a group.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        count = len(optimizer.param_groups)
+        self.lr_lambdas = [lr_lambda] * count if callable(lr_lambda) else list(lr_lambda)
+        if len(self.lr_lambdas) != count:
+            raise ValueError(
+                f"MultiplicativeLR(): lr_lambda must have one function a group; there are {count} "
+                f"groups and {len(self.lr_lambdas)} functions."
+            )
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates times what the functions say."""
+        if self.last_epoch <= 0:
+            return self._scaled(1.0)
+        pairs = zip(self._groups, self.lr_lambdas, strict=True)
+        return [group["lr"] * function(self.last_epoch) for group, function in pairs]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer and the functions."""
+        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
+
+
+class PolynomialLR(LRScheduler):
+    """Let the learning rate fall to zero as a power of the steps that are left.
+
+    Args:
+        optimizer: whose learning rates to change.
+        total_iters: steps until zero.
+        power: the power; 1 is a straight line.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        total_iters: int = 5,
+        power: float = 1.0,
+        last_epoch: int = -1,
+    ) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates, smaller until `total_iters`."""
+        if not 0 < self.last_epoch <= self.total_iters:
+            return self._scaled(1.0)
+        left = self.total_iters - self.last_epoch
+        return self._scaled((left / (left + 1)) ** self.power)
+
+
+class ChainedScheduler(LRScheduler):
+    """Step several schedulers together; each changes what the one before has set.
+
+    Args:
+        schedulers: of one optimizer.
+        optimizer: theirs, if given.
+    """
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
+        if not schedulers:
+            raise ValueError("ChainedScheduler(): schedulers must not be empty.")
+        self.optimizer = optimizer or schedulers[0].optimizer
+        if any(scheduler.optimizer is not self.optimizer for scheduler in schedulers):
+            raise ValueError("ChainedScheduler(): the schedulers must be of one optimizer.")
+        self._schedulers = list(schedulers)
+        self._last_lr = [group["lr"] for group in self._groups]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Step each scheduler."""
+        del epoch
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = [group["lr"] for group in self._groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the states of the schedulers."""
+        states = [scheduler.state_dict() for scheduler in self._schedulers]
+        return {"_last_lr": self._last_lr, "_schedulers": states}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take back what `state_dict` returned."""
+        self._last_lr = state_dict["_last_lr"]
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class CyclicLR(LRScheduler):
+    """Let the learning rate rise and fall again and again.
+
+    Args:
+        optimizer: whose learning rates to change.
+        base_lr: the lowest learning rate, or one a group.
+        max_lr: the highest, or one a group.
+        step_size_up: steps in which it rises.
+        step_size_down: steps in which it falls; as many if not given.
+        mode: "triangular", "triangular2" (each cycle half as high) or "exp_range" (times `gamma` to
+            the power of the step).
+        gamma: for "exp_range".
+        scale_fn: a factor of the height instead of `mode`'s, by cycle or step.
+        scale_mode: what `scale_fn` is called with: "cycle" or "iterations".
+        cycle_momentum: whether the momentum falls and rises as the learning rate does the opposite.
+        base_momentum: the lowest momentum, or one a group.
+        max_momentum: the highest, or one a group.
+        last_epoch: the last step that was taken.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | Sequence[float],
+        max_lr: float | Sequence[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.8,
+        max_momentum: float | Sequence[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        factors: dict[str, tuple[str, Callable[[float], float]]] = {
+            "triangular": ("cycle", lambda _: 1.0),
+            "triangular2": ("cycle", lambda cycle: 0.5 ** (cycle - 1)),
+            "exp_range": ("iterations", lambda step: gamma**step),
+        }
+        if scale_fn is None:
+            if mode not in factors:
+                raise ValueError(f"CyclicLR(): mode must be one of {list(factors)}, not {mode!r}.")
+            scale_mode, scale_fn = factors[mode]
+        groups = optimizer.param_groups
+        if cycle_momentum and not {"momentum", "betas"} & set(optimizer.defaults):
+            raise ValueError("CyclicLR(): the optimizer has no momentum to cycle.")
+        self.scale_fn, self.scale_mode = scale_fn, scale_mode
+        self.total_size = float(step_size_up + (step_size_down or step_size_up))
+        self.step_ratio = step_size_up / self.total_size
+        self.max_lrs = _one_a_group(max_lr, groups)
+        self.cycle_momentum = cycle_momentum
+        self.base_momentums = _one_a_group(base_momentum, groups)
+        self.max_momentums = _one_a_group(max_momentum, groups)
+        if last_epoch == -1:
+            for group, rate in zip(groups, _one_a_group(base_lr, groups), strict=True):
+                group["lr"] = group["initial_lr"] = rate
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the learning rates, and set the momentums."""
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        place = 1 + self.last_epoch / self.total_size - cycle
+        rise = self.step_ratio
+        height = place / rise if place <= rise else (place - 1) / (rise - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            lows, highs = self.base_momentums, self.max_momentums
+            for group, low, high in zip(self._groups, lows, highs, strict=True):
+                _set_momentum(group, high - (high - low) * height * scale)
+        pairs = zip(self.base_lrs, self.max_lrs, strict=True)
+        return [low + (high - low) * height * scale for low, high in pairs]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer and the function."""
+        return {key: value for key, value in super().state_dict().items() if key != "scale_fn"}
+
+
+def _one_a_group(value: float | Sequence[float], groups: list[Group]) -> list[float]:
+    return list(value) if isinstance(value, Sequence) else [float(value)] * len(groups)
+
+
+def _set_momentum(group: Group, momentum: float) -> None:
+    if "momentum" in group:
+        group["momentum"] = momentum
+    else:
+        group["betas"] = (momentum, *group["betas"][1:])

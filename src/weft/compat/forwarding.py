@@ -1,0 +1,98 @@
+"""Modules that look as PyTorch's and forward each name to Weft when it is first asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from types import ModuleType
+from typing import Any
+
+from weft import _core
+from weft.compat.table import MODULES, REASONS
+
+_NOTHING = object()
+
+
+class ForwardingModule(ModuleType):
+    """A module of PyTorch's name whose attributes are Weft's.
+
+    Args:
+        name: the name, such as "torch.nn".
+        sources: where to look for attributes, in order: modules, or "module:object".
+    """
+
+    def __init__(self, name: str, sources: tuple[str, ...]) -> None:
+        super().__init__(name, f"PyTorch's `{name}`, answered by {', '.join(sources)}.")
+        self.__path__ = []
+        self._sources = sources
+
+    def check(self) -> None:
+        """Raise an error if Weft lacks everything that this module forwards to."""
+        if not self._found():
+            parent, _, name = self.__name__.rpartition(".")
+            raise ModuleNotFoundError(lacking(parent, name))
+
+    def _found(self) -> list[Any]:
+        return [source for source in map(_source, self._sources) if source is not None]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        full = f"{self.__name__}.{name}"
+        value = self._look_up(name)
+        # PyTorch hides some modules behind functions of the same name, such as gradcheck.
+        if full in MODULES and not callable(value):
+            try:
+                return importlib.import_module(full)
+            except ModuleNotFoundError as error:
+                raise AttributeError(str(error)) from None
+        if value is _NOTHING:
+            raise AttributeError(lacking(self.__name__, name, self))
+        self.__dict__[name] = value
+        return value
+
+    def _look_up(self, name: str) -> Any:
+        for source in self._found():
+            try:
+                return getattr(source, name)
+            except AttributeError:
+                continue
+            except _core.UnsupportedError as error:
+                raise AttributeError(f"{self.__name__}.{name}: {error}") from None
+        return _NOTHING
+
+    def __dir__(self) -> list[str]:
+        names = set(super().__dir__())
+        names.update(*(getattr(source, "__all__", dir(source)) for source in self._found()))
+        depth = self.__name__.count(".") + 1
+        below = (each.split(".") for each in MODULES if each.startswith(f"{self.__name__}."))
+        names.update(parts[depth] for parts in below)
+        return sorted(names)
+
+
+def lacking(parent: str, name: str, module: ModuleType | None = None) -> str:
+    """Say that Weft lacks a name, why if that is known, and what is near."""
+    full = f"{parent}.{name}"
+    text = f"Weft has no {full}"
+    if full in REASONS:
+        return f"{text}: {REASONS[full]}"
+    near = _near(name, [] if module is None else dir(module))
+    return f"{text}; near are {', '.join(f'{parent}.{each}' for each in near)}" if near else text
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    by_lower: dict[str, str] = {each.lower(): each for each in names if not each.startswith("_")}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.75)
+    return [by_lower[each] for each in found]
+
+
+def _source(place: str) -> Any:
+    """Return a module, or an object in one; None if Weft has no such module."""
+    module, _, attribute = place.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and module.startswith(error.name):
+            return None
+        raise
+    return getattr(found, attribute) if attribute else found

@@ -1,0 +1,123 @@
+"""Which module of PyTorch is answered by what of Weft: plain data.
+
+A source is a module, or "module:object"; the first that has a name answers it.
+"""
+
+from __future__ import annotations
+
+_PROBES = "weft.compat.probes"
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "torch": (f"{_PROBES}.top", "weft"),
+    "torch.accelerator": (f"{_PROBES}.devices:accelerator",),
+    "torch.amp": (f"{_PROBES}.amp",),
+    "torch.amp.autocast_mode": (f"{_PROBES}.amp",),
+    "torch.amp.grad_scaler": (f"{_PROBES}.amp",),
+    "torch.autograd": ("weft.autograd", f"{_PROBES}.autograd"),
+    "torch.autograd.anomaly_mode": ("weft.autograd",),
+    "torch.autograd.function": ("weft.autograd.function", "weft.autograd"),
+    "torch.autograd.functional": ("weft.autograd.functional",),
+    "torch.autograd.grad_mode": ("weft.autograd.grad_mode", "weft.autograd"),
+    "torch.autograd.gradcheck": ("weft.autograd.gradcheck",),
+    "torch.autograd.graph": ("weft.autograd.graph",),
+    "torch.autograd.variable": (f"{_PROBES}.autograd",),
+    "torch.backends": (f"{_PROBES}.backends",),
+    "torch.backends.cuda": (f"{_PROBES}.backends:cuda",),
+    "torch.backends.cudnn": (f"{_PROBES}.backends:cudnn",),
+    "torch.backends.mkl": (f"{_PROBES}.backends:mkl",),
+    "torch.backends.mkldnn": (f"{_PROBES}.backends:mkldnn",),
+    "torch.backends.mps": (f"{_PROBES}.backends:mps",),
+    "torch.backends.openmp": (f"{_PROBES}.backends:openmp",),
+    "torch.cpu": (f"{_PROBES}.devices:cpu",),
+    "torch.cpu.amp": (f"{_PROBES}.amp",),
+    "torch.cuda": (f"{_PROBES}.cuda",),
+    "torch.cuda.amp": (f"{_PROBES}.amp:cuda",),
+    "torch.cuda.random": (f"{_PROBES}.cuda",),
+    "torch.distributed": (f"{_PROBES}.devices:distributed",),
+    "torch.distributions": ("weft.distributions",),
+    "torch.fft": ("weft.fft",),
+    "torch.func": ("weft.func",),
+    "torch.functional": ("weft",),
+    "torch.jit": (f"{_PROBES}.jit",),
+    "torch.linalg": ("weft.functional.linalg",),
+    "torch.mps": (f"{_PROBES}.devices:mps",),
+    "torch.nn": ("weft.nn",),
+    "torch.nn.attention": (f"{_PROBES}.attention",),
+    "torch.nn.functional": ("weft.nn.functional",),
+    "torch.nn.init": ("weft.nn.init",),
+    "torch.nn.modules": ("weft.nn",),
+    "torch.nn.parameter": ("weft.nn.parameter", "weft.nn"),
+    "torch.nn.utils": ("weft.nn.utils",),
+    "torch.nn.utils.clip_grad": ("weft.nn.utils.clip_grad",),
+    "torch.nn.utils.convert_parameters": ("weft.nn.utils.convert_parameters",),
+    "torch.nn.utils.parametrizations": ("weft.nn.utils.parametrizations",),
+    "torch.nn.utils.parametrize": ("weft.nn.utils.parametrize",),
+    "torch.nn.utils.rnn": ("weft.nn.utils.rnn",),
+    "torch.nn.utils.stateless": ("weft.nn.utils.stateless",),
+    "torch.optim": ("weft.optim",),
+    "torch.optim.lr_scheduler": ("weft.optim.lr_scheduler",),
+    "torch.optim.swa_utils": ("weft.optim.swa_utils",),
+    "torch.random": ("weft.random",),
+    "torch.return_types": ("weft.functional.return_types",),
+    "torch.serialization": ("weft.serialization", "weft"),
+    "torch.special": ("weft.special",),
+    "torch.testing": (f"{_PROBES}.testing",),
+    "torch.types": (f"{_PROBES}.types",),
+    "torch.utils": ("weft.utils",),
+    "torch.utils.checkpoint": ("weft.utils.checkpoint",),
+    "torch.utils.data": ("weft.utils.data",),
+    "torch.utils.dlpack": (f"{_PROBES}.interchange",),
+    "torch.version": (f"{_PROBES}.version",),
+    "torch.xpu": (f"{_PROBES}.devices:xpu",),
+}
+
+# Files of PyTorch that scripts import from although the folder has the same names.
+_FILES = {
+    "torch.distributions": (
+        "bernoulli beta binomial categorical dirichlet distribution exponential gamma gumbel "
+        "half_normal independent kl laplace log_normal mixture_same_family multinomial "
+        "multivariate_normal normal one_hot_categorical poisson relaxed_bernoulli "
+        "relaxed_categorical transformed_distribution transforms uniform constraints utils"
+    ),
+    "torch.nn.modules": (
+        "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold "
+        "instancenorm linear loss module normalization padding pixelshuffle pooling rnn sparse "
+        "transformer upsampling utils"
+    ),
+    "torch.optim": (
+        "adadelta adagrad adam adamax adamw asgd lbfgs nadam optimizer radam rmsprop rprop sgd"
+    ),
+    "torch.utils.data": "dataloader dataset sampler",
+}
+for _folder, _names in _FILES.items():
+    for _name in _names.split():
+        _own = f"{MODULES[_folder][0]}.{_name}"
+        MODULES[f"{_folder}.{_name}"] = (_own, *MODULES[_folder])
+
+# Why some names are not there.
+REASONS: dict[str, str] = {
+    "torch.complex128": "complex numbers are not supported yet",
+    "torch.complex64": "complex numbers are not supported yet",
+    "torch.fx": "there is no symbolic tracer; weft.tracing records runs",
+    "torch.hub": "nothing is fetched from the network",
+    "torch.multiprocessing": (
+        "tensors are not shared between processes; the standard library's multiprocessing works"
+    ),
+    "torch.onnx": "there is no ONNX export",
+    "torch.profiler": "weft.debug.profile says where the time goes",
+    "torch.sparse": "there are no sparse tensors",
+    "torch.sparse_coo_tensor": "there are no sparse tensors",
+    "torch.utils.cpp_extension": "PyTorch's C++ extensions need PyTorch itself",
+    "torch.utils.tensorboard": "`weft view` shows a run; the package tensorboardX writes its files",
+}
+
+_BUILT_ON_TORCH = (
+    "{} is compiled against PyTorch itself and cannot run on Weft; {} without it, or run the "
+    "script with PyTorch."
+)
+# Packages that need PyTorch's own binaries.
+FOREIGN: dict[str, str] = {
+    "torchaudio": _BUILT_ON_TORCH.format("torchaudio", "read the audio"),
+    "torchtext": _BUILT_ON_TORCH.format("torchtext", "read the text"),
+    "torchvision": _BUILT_ON_TORCH.format("torchvision", "load the images or build the model"),
+}

@@ -1,0 +1,142 @@
+"""What scripts ask about the machine gets a CPU's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import weft
+from weft.compat import answering_torch
+from weft.compat.probes import notices
+from weft.compat.probes.version import Version
+
+
+@pytest.fixture(autouse=True)
+def torch_is_weft(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(notices, "_said", set())
+    with answering_torch():
+        yield
+
+
+def test_there_is_no_gpu() -> None:
+    import torch
+
+    assert not torch.cuda.is_available()
+    assert torch.cuda.device_count() == 0
+    assert not torch.backends.mps.is_available()
+    assert not torch.mps.is_available()
+    assert not torch.xpu.is_available()
+    assert not torch.accelerator.is_available()
+    assert torch.accelerator.current_accelerator() is None
+    assert not torch.distributed.is_available()
+    assert torch.version.cuda is None
+    torch.cuda.manual_seed_all(0)
+    torch.cuda.empty_cache()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    assert torch.zeros(2, device=device).to(device).device == device
+    with pytest.raises(RuntimeError, match="there is no GPU"):
+        torch.cuda.current_device()
+    with pytest.raises(RuntimeError, match="only the CPU"):
+        torch.zeros(2).cuda()
+    with pytest.raises(RuntimeError, match="only the CPU"):
+        torch.zeros(2).to("cuda")
+
+
+@pytest.mark.parametrize("use", ["compile", "script", "trace", "autocast"])
+def test_says_once_that_it_does_nothing(use: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import torch
+
+    layer = torch.nn.Linear(2, 2)
+    for _ in range(2):
+        if use == "compile":
+            assert torch.compile(layer, mode="max-autotune") is layer
+            assert torch.compile(dynamic=True)(layer) is layer
+        elif use == "script":
+            assert torch.jit.script(layer) is layer
+        elif use == "trace":
+            assert torch.jit.trace(layer, torch.zeros(1, 2)) is layer
+        else:
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                assert layer(torch.ones(1, 2)).dtype is torch.float32
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert use in said
+
+
+def test_disabled_autocast_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    import torch
+
+    with torch.autocast("cuda", enabled=False), torch.cuda.amp.autocast(enabled=False):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_scaler_is_disabled() -> None:
+    import torch
+
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.5)
+    scaler = torch.cuda.amp.GradScaler()
+    scaler.scale(weight.sum()).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    assert weight.tolist() == [0.5, 0.5]
+    assert not scaler.is_enabled()
+
+
+def test_versions_compare_by_number() -> None:
+    import torch
+
+    assert torch.__version__.startswith("2.")
+    assert torch.__version__ >= "2.2"
+    assert torch.__version__ > (1, 12)
+    assert Version("2.13.0+weft") < "2.13.1"
+    assert Version("2.13.0+weft") <= "2.13"
+    assert tuple(int(n) for n in torch.__version__.split("+")[0].split(".")) == (2, 13, 0)
+
+
+def test_old_types() -> None:
+    import torch
+
+    assert torch.LongTensor([1, 2]).dtype is torch.int64
+    assert torch.FloatTensor(2, 3).shape == (2, 3)
+    assert torch.ByteTensor(np.array([1, 2])).tolist() == [1, 2]
+    assert isinstance(torch.zeros(2), torch.FloatTensor)
+    assert not isinstance(torch.zeros(2), torch.LongTensor)
+    variable = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    assert variable.requires_grad
+
+
+def test_assert_close() -> None:
+    import torch
+
+    torch.testing.assert_close(torch.ones(2), torch.ones(2) + 1e-7)
+    torch.testing.assert_close([torch.ones(2), 1.0], [torch.ones(2), 1.0])
+    with pytest.raises(AssertionError, match="1 of 2 elements are not close"):
+        torch.testing.assert_close(torch.ones(2), torch.tensor([1.0, 1.1]))
+    with pytest.raises(AssertionError, match="dtypes differ"):
+        torch.testing.assert_close(torch.ones(2), torch.ones(2).double())
+    with pytest.raises(AssertionError, match="shapes differ"):
+        torch.testing.assert_close(torch.ones(2), torch.ones(3))
+
+
+def test_settings() -> None:
+    import torch
+
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    with pytest.raises(ValueError, match="precision"):
+        torch.set_float32_matmul_precision("low")
+    torch.use_deterministic_algorithms(True)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert torch.get_num_threads() >= 1
+
+
+def test_weft_answers_them_too() -> None:
+    assert not weft.cuda.is_available()
+    assert weft.LongTensor([3]).dtype is weft.int64
+    with pytest.raises(AttributeError, match="module 'weft' has no attribute 'zeroes'"):
+        weft.zeroes
