@@ -449,3 +449,16 @@ def test_tensors_around_a_function_have_its_names_for_them() -> None:
     assert leaves == {"x": "input", "slope": "parameter", "around": "constant"}
     mapped = record(weft.map, (line, [weft.ones(2)])).trace()
     assert {node.name for node in mapped.nodes if node.name} == {"examples[0]", "slope", "around"}
+
+
+def test_a_base_that_was_written_through_a_view_reads_itself_and_the_part() -> None:
+    w = weft.ones(3, requires_grad=True)
+    with Recording() as run:
+        y = w * 1
+        y[0] = 5
+        y.sum()
+    ops = [node.op for node in run.trace().nodes]
+    trace = run.trace()
+    written = trace.nodes[ops.index("CopySlices")]
+    assert [ops[read.node] for read in written.inputs] == ["mul", "copy_"]
+    assert trace.nodes[-1].inputs[0].node == ops.index("CopySlices")

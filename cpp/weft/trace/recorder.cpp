@@ -148,6 +148,7 @@ void Recorder::clear() {
   backwards.clear();
   statistics.clear();
   open_backwards_ = 0;
+  overwritten_.clear();
 }
 
 uint32_t Recorder::result_of(const Value& value, bool make) {
@@ -172,11 +173,16 @@ uint32_t Recorder::result_of(const Value& value, bool make) {
 }
 
 void Recorder::recorded(const graph::Recorded& recorded) {
+  const auto overwritten = std::exchange(overwritten_, {});
   const double end = seconds_now();
   std::vector<Input> read;
   auto read_value = [&](const Value& value, bool make) {
     if (!value) return;
-    if (value->is_number && !value->traced) {
+    const auto before = std::find_if(overwritten.begin(), overwritten.end(),
+                                     [&](const auto& one) { return one.first == value; });
+    if (!recorded.op && before != overwritten.end() && before->second >= first_number_) {
+      read.push_back({before->second - first_number_, 0});  // a base as it was before the write
+    } else if (value->is_number && !value->traced) {
       const graph::Array& number = value.array();
       graph::Array as_double = graph::Array::allocate({}, graph::DType::f64);
       graph::host.copy(number, as_double);
@@ -221,8 +227,10 @@ void Recorder::recorded(const graph::Recorded& recorded) {
     nodes[number].saved = count_saved(recorded.outputs[0], recorded.first_node);
   // Whoever reads the tensor from now on, or what it is a view of, reads what was written.
   for (Value old = recorded.in_place ? recorded.inputs[0] : Value(); old;
-       old = old->view ? old->view->parent : Value())
+       old = old->view ? old->view->parent : Value()) {
+    overwritten_.emplace_back(old, old->traced);
     old->traced = recorded.outputs[0]->traced;
+  }
 }
 
 void Recorder::will_write(std::span<const Value> inputs) {

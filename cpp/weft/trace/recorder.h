@@ -159,8 +159,9 @@ class Recorder : public graph::Observer {
   uint32_t first_number_ = 0;  // of the first result
   int32_t first_module_ = 0;
   uint32_t open_backwards_ = 0;
-  std::vector<std::pair<Value, uint32_t>> taken_;  // values that the other had numbered
-  std::vector<Batch> batches_;                     // of the plan that is running
+  std::vector<std::pair<Value, uint32_t>> overwritten_;  // by the last op, and their numbers
+  std::vector<std::pair<Value, uint32_t>> taken_;        // values that the other had numbered
+  std::vector<Batch> batches_;                           // of the plan that is running
   std::vector<Position> positions_, last_positions_;
   std::vector<uint32_t> last_frames_;
   std::unordered_map<uint64_t, uint32_t> frame_numbers_;
