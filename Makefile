@@ -136,6 +136,7 @@ stub: build ## write src/weft/_core.pyi from the op table
 
 docs: build ## write the reference pages from the op table
 	@$(PYTHON) scripts/generate_docs.py
+	@$(PYTHON) scripts/generate_nn_coverage.py
 
 clean: ## remove what was built; the environments stay
 	rm -rf build build-sanitize dist src/weft/_core*.so src/weft/viewer/page.html viewer/node_modules

@@ -6,7 +6,7 @@ import pytest
 
 from tests.oracle.op_scores import scores
 
-# Names of PyTorch's op database whose first samples give PyTorch's results. Raise it with each gain.
+# Names of PyTorch's op database whose first samples give PyTorch's results. Raise it.
 AT_LEAST = 350
 
 
