@@ -1,4 +1,4 @@
-"""Write docs/nn-coverage.md: which Module classes of `torch.nn` Weft has, and why others are not."""
+"""Write docs/nn-coverage.md: which Module classes of `torch.nn` Weft has, and why not others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,19 @@ from tests.oracle.module_cases import CASES, REASONS, SPECIAL, TORCH_NAMES  # no
 from weft import nn  # noqa: E402
 
 PAGE = ROOT / "docs" / "nn-coverage.md"
+_PAGE = """\
+<!-- Written by scripts/generate_nn_coverage.py (`make docs`); do not edit. -->
+
+# Module classes of torch.nn
+
+Weft has {there} of the {all} Module classes of PyTorch 2.13. Those with cases are compared
+with PyTorch's by `make oracle` (tests/oracle/test_modules.py): the parameters that a seed draws,
+outputs, gradients, buffers, and what they print.
+
+| class | here | how compared, or why not |
+|---|---|---|
+{rows}
+"""
 
 
 def page() -> str:
@@ -31,24 +44,7 @@ def page() -> str:
             rows.append(f"| {name} | yes | {SPECIAL[name]} |")
         else:
             rows.append(f"| {name} | no | {REASONS[name]} |")
-    return "\n".join(
-        [
-            "<!-- Written by scripts/generate_nn_coverage.py; do not edit. -->",
-            "",
-            "# Module classes of torch.nn",
-            "",
-            f"Weft has {there} of the {len(TORCH_NAMES)} Module classes of PyTorch 2.13. Those with "
-            "cases are compared with",
-            "PyTorch's by `make oracle` (tests/oracle/test_modules.py): the parameters that a seed "
-            "draws, outputs, gradients,",
-            "buffers, and what they print.",
-            "",
-            "| class | here | how compared, or why not |",
-            "|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
+    return _PAGE.format(there=there, all=len(TORCH_NAMES), rows="\n".join(rows))
 
 
 if __name__ == "__main__":
