@@ -58,7 +58,7 @@ def test_upsample():
     linear = nn.Upsample(size=3, mode="linear", align_corners=True)
     assert linear(x).tolist() == [[[1, 1.5, 2]]]
     assert repr(linear) == "Upsample(size=3, mode='linear')"
-    assert repr(nn.Upsample(scale_factor=2)) == "Upsample(scale_factor=2, mode='nearest')"
+    assert repr(nn.Upsample(scale_factor=2)) == "Upsample(scale_factor=2.0, mode='nearest')"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def _over_images(
     return function(input.unsqueeze(0), weight, bias, *options).squeeze(0)
 
 
-def _same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, ...]) -> Any:
+def same_padding(name: str, input: Tensor, weight: Tensor, options: tuple[Any, ...]) -> Any:
     """Turn a padding by name into numbers; pads the input itself if both ends differ."""
     stride, padding, dilation = options
     count = weight.ndim - 2
@@ -82,7 +82,7 @@ def conv1d(
         groups: how many independent groups the channels form.
     """
     if isinstance(padding, str):
-        input, padding = _same_padding("conv1d", input, weight, (stride, padding, dilation))
+        input, padding = same_padding("conv1d", input, weight, (stride, padding, dilation))
     options = (stride, padding, dilation, groups)
     return _over_images(ops.convolution, "conv1d", input, weight, bias, options)
 
@@ -109,7 +109,7 @@ def conv2d(
         groups: how many independent groups the channels form.
     """
     if isinstance(padding, str):
-        input, padding = _same_padding("conv2d", input, weight, (stride, padding, dilation))
+        input, padding = same_padding("conv2d", input, weight, (stride, padding, dilation))
     options = (stride, padding, dilation, groups)
     return _over_images(ops.convolution, "conv2d", input, weight, bias, options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft import _core
@@ -111,7 +112,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"pixel_shuffle(): input's channels must be divisible by upscale_factor squared; input "
             f"is {tuple(input.shape)}, upscale_factor is {factor}."
         )
-    parts = input.reshape(-1, channels // factor**2, factor, factor, height, width)
+    parts = input.reshape(math.prod(batch), channels // factor**2, factor, factor, height, width)
     mixed = ops.permute(parts, [0, 1, 4, 2, 5, 3])
     return mixed.reshape(*batch, channels // factor**2, height * factor, width * factor)
 
@@ -125,7 +126,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f"pixel_unshuffle(): input's last two sizes must be divisible by downscale_factor; "
             f"input is {tuple(input.shape)}, downscale_factor is {factor}."
         )
-    parts = input.reshape(-1, channels, height // factor, factor, width // factor, factor)
+    sizes = (channels, height // factor, factor, width // factor, factor)
+    parts = input.reshape(math.prod(batch), *sizes)
     mixed = ops.permute(parts, [0, 1, 3, 5, 2, 4])
     return mixed.reshape(*batch, channels * factor**2, height // factor, width // factor)
 
@@ -144,6 +146,8 @@ def interpolate(
     scale_factor: Any = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> Tensor:
     """Resize the dimensions after the first two.
 
@@ -153,7 +157,11 @@ def interpolate(
         scale_factor: how many times larger they are.
         mode: "nearest", "nearest-exact", "linear" (one dimension) or "bilinear" (two).
         align_corners: for the linear modes: whether the corner elements stay where they are.
+        recompute_scale_factor: whether to go by the sizes that `scale_factor` gives, not by itself.
+        antialias: only False.
     """
+    if antialias:
+        raise _core.UnsupportedError("interpolate(): antialias is not supported yet.")
     count = input.ndim - 2
     if mode not in ("nearest", "nearest-exact", *_LINEAR):
         raise _core.UnsupportedError(
@@ -180,7 +188,9 @@ def interpolate(
             f"is {tuple(input.shape)}."
         )
     for i, (length, new) in enumerate(zip(input.shape[2:], sizes, strict=True)):
-        step = length / new if scales is None else 1 / scales[i]
+        step = length / new
+        if scales is not None and not recompute_scale_factor:
+            step = 1 / scales[i]
         if mode in _LINEAR:
             input = _resize_linear(input, 2 + i, new, step, bool(align_corners))
         else:
@@ -213,3 +223,30 @@ def _resize_linear(input: Tensor, dim: int, new: int, step: float, align_corners
     before = ops.index_select(input, dim, lower)
     after = ops.index_select(input, dim, ops.clamp_max(lower + 1, length - 1))
     return before * (1 - weight) + after * weight
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Mix the channels of groups: the first of each, then the second of each, and so on.
+
+    Args:
+        input: (N, C, ...).
+        groups: how many groups the channels form.
+    """
+    if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
+        raise _core.ShapeError(
+            f"channel_shuffle(): input must have 3 or more dimensions and channels that are "
+            f"divisible by groups; input is {tuple(input.shape)}, groups is {groups}."
+        )
+    count, channels, *rest = input.shape
+    parts = input.reshape(count, groups, channels // groups, *rest)
+    return ops.transpose(parts, 1, 2).reshape(input.shape)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Resize by taking the nearest elements; see `interpolate`."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Resize images linearly, with corners that stay; see `interpolate`."""
+    return interpolate(input, size, scale_factor, "bilinear", True)

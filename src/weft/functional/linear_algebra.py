@@ -208,6 +208,23 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return result if bias is None else result + bias
 
 
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """Return the distances of all pairs of rows.
+
+    Args:
+        input: (N, M).
+        p: the norm.
+    """
+    if input.ndim != 2:
+        raise _core.ShapeError(f"pdist(): input must have 2 dimensions; it is {input.ndim}.")
+    count = input.shape[0]
+    first = [i for i in range(count) for _ in range(i + 1, count)]
+    second = [j for i in range(count) for j in range(i + 1, count)]
+    rows = ops.index_select(input, 0, _core.tensor(first, _core.int64))
+    others = ops.index_select(input, 0, _core.tensor(second, _core.int64))
+    return vector_norm(rows - others, p, -1)
+
+
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -13,7 +13,7 @@ from weft.functional.linear_algebra import pairwise_distance
 ops = _core.ops
 
 
-def _reduced(name: str, values: Tensor, reduction: str) -> Tensor:
+def reduced(name: str, values: Tensor, reduction: str) -> Tensor:
     """Return the mean, the sum or all of the values."""
     if reduction == "mean":
         return ops.mean(values)
@@ -88,7 +88,7 @@ def nll_loss(
     if reduction == "mean":
         result = ops.sum(losses) / ops.sum(counted)
     else:
-        result = _reduced("nll_loss", losses, reduction)
+        result = reduced("nll_loss", losses, reduction)
     result = result if result.ndim == 0 else result.reshape(target.shape)
     show_as(result, "NllLossBackward0" if input.ndim <= 2 else "NllLoss2DBackward0")
     return result
@@ -138,7 +138,7 @@ def cross_entropy(
         losses = label_smoothing * even - (1 - label_smoothing) * ops.sum(terms, [dim])
         if reduction == "mean":
             return ops.sum(losses) / losses.numel()
-        return _reduced("cross_entropy", losses, reduction)
+        return reduced("cross_entropy", losses, reduction)
     loss = nll_loss(logs, target, weight, ignore_index, reduction)
     if label_smoothing == 0:
         return loss
@@ -163,13 +163,13 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         reduction: "mean", "sum" or "none".
     """
     gap = _compared("mse_loss", ops.sub, input, target)
-    return _reduced("mse_loss", ops.square(gap), reduction)
+    return reduced("mse_loss", ops.square(gap), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the absolute differences; arguments as for `mse_loss`."""
     gap = _compared("l1_loss", ops.sub, input, target)
-    return _reduced("l1_loss", ops.abs(gap), reduction)
+    return reduced("l1_loss", ops.abs(gap), reduction)
 
 
 def smooth_l1_loss(
@@ -189,7 +189,7 @@ def smooth_l1_loss(
         return l1_loss(input, target, reduction)
     gap = ops.abs(_compared("smooth_l1_loss", ops.sub, input, target))
     values = ops.where(ops.lt(gap, beta), 0.5 * gap * gap / beta, gap - 0.5 * beta)
-    return _reduced("smooth_l1_loss", values, reduction)
+    return reduced("smooth_l1_loss", values, reduction)
 
 
 def huber_loss(
@@ -207,7 +207,7 @@ def huber_loss(
         raise _core.ArgumentError(f"huber_loss(): delta must be positive; delta is {delta}.")
     gap = ops.abs(_compared("huber_loss", ops.sub, input, target))
     values = ops.where(ops.le(gap, delta), 0.5 * gap * gap, delta * (gap - 0.5 * delta))
-    return _reduced("huber_loss", values, reduction)
+    return reduced("huber_loss", values, reduction)
 
 
 def binary_cross_entropy(
@@ -231,7 +231,7 @@ def binary_cross_entropy(
     values = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
     if weight is not None:
         values = values * weight
-    return _reduced("binary_cross_entropy", values, reduction)
+    return reduced("binary_cross_entropy", values, reduction)
 
 
 def _bounded_log(input: Tensor) -> Tensor:
@@ -268,7 +268,7 @@ def binary_cross_entropy_with_logits(
     values = (1 - target) * input - logs
     if weight is not None:
         values = values * weight
-    return _reduced("binary_cross_entropy_with_logits", values, reduction)
+    return reduced("binary_cross_entropy_with_logits", values, reduction)
 
 
 def kl_div(
@@ -288,7 +288,7 @@ def kl_div(
         values = ops.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return ops.sum(values) / input.shape[0]
-    return _reduced("kl_div", values, reduction)
+    return reduced("kl_div", values, reduction)
 
 
 def gaussian_nll_loss(
@@ -319,7 +319,7 @@ def gaussian_nll_loss(
     values = 0.5 * (ops.log(with_floor) + ops.square(input - target) / with_floor)
     if full:
         values = values + 0.5 * math.log(2 * math.pi)
-    return _reduced("gaussian_nll_loss", values, reduction)
+    return reduced("gaussian_nll_loss", values, reduction)
 
 
 def poisson_nll_loss(
@@ -345,12 +345,12 @@ def poisson_nll_loss(
     if full:
         stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
         values = values + ops.masked_fill(stirling, target <= 1, 0.0)
-    return _reduced("poisson_nll_loss", values, reduction)
+    return reduced("poisson_nll_loss", values, reduction)
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return log(1 + exp(-target * input)) for targets of 1 and -1."""
-    return _reduced("soft_margin_loss", ops.softplus(-target * input), reduction)
+    return reduced("soft_margin_loss", ops.softplus(-target * input), reduction)
 
 
 def hinge_embedding_loss(
@@ -358,7 +358,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """Return the input where the target is 1, and what it lacks to the margin elsewhere."""
     values = ops.where(target == 1, input, ops.relu(margin - input))
-    return _reduced("hinge_embedding_loss", values, reduction)
+    return reduced("hinge_embedding_loss", values, reduction)
 
 
 def margin_ranking_loss(
@@ -374,7 +374,7 @@ def margin_ranking_loss(
         reduction: "mean", "sum" or "none".
     """
     values = ops.relu(-target * (input1 - input2) + margin)
-    return _reduced("margin_ranking_loss", values, reduction)
+    return reduced("margin_ranking_loss", values, reduction)
 
 
 def cosine_embedding_loss(
@@ -393,7 +393,7 @@ def cosine_embedding_loss(
     lengths = (ops.sum(input1 * input1, [-1]) + tiny) * (ops.sum(input2 * input2, [-1]) + tiny)
     cosine = ops.sum(input1 * input2, [-1]) / ops.sqrt(lengths)
     values = ops.where(target == 1, 1 - cosine, ops.relu(cosine - margin))
-    return _reduced("cosine_embedding_loss", values, reduction)
+    return reduced("cosine_embedding_loss", values, reduction)
 
 
 def triplet_margin_loss(
@@ -422,4 +422,4 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced("triplet_margin_loss", ops.relu(near - far + margin), reduction)
+    return reduced("triplet_margin_loss", ops.relu(near - far + margin), reduction)

@@ -9,6 +9,7 @@ from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.functional.composite import composite, show_as
 from weft.functional.facts import finfo
+from weft.functional.shaping import pad
 
 ops = _core.ops
 
@@ -212,3 +213,26 @@ def instance_norm(
             _track(running_mean, ops.mean(mean, 0), momentum)
             _track(running_var, ops.mean(variance, 0), momentum)
     return group_norm(input, input.shape[1], weight, bias, eps)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide by a power of the mean square of neighbouring channels.
+
+    Args:
+        input: (N, C, ...).
+        size: how many channels are neighbours.
+        alpha: factor of the mean square.
+        beta: the power.
+        k: added to the mean square.
+    """
+    if input.ndim < 3:
+        raise _core.ShapeError(
+            f"local_response_norm(): input must have 3 or more dimensions; input is "
+            f"{tuple(input.shape)}."
+        )
+    edges = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
+    squares = pad(input * input, edges)
+    means = ops.mean(squares.unfold(1, size, 1), -1)
+    return input / ops.pow(means * alpha + k, beta)

@@ -162,6 +162,20 @@ def max_pool2d(
     return _max_pool("max_pool2d", 2, input, settings, ceil_mode, return_indices)
 
 
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """Take the largest element of each window of the last three dimensions; see `max_pool1d`."""
+    settings = (kernel_size, stride, padding, dilation)
+    return _max_pool("max_pool3d", 3, input, settings, ceil_mode, return_indices)
+
+
 def _counts(windows: _Windows, i: int, length: int, include_pad: bool) -> list[int]:
     """Count the elements of each window along one dimension that a mean divides by."""
     low, high = (-windows.padding[i], length + windows.padding[i]) if include_pad else (0, length)
@@ -235,6 +249,21 @@ def avg_pool2d(
     return _avg_pool("avg_pool2d", 2, input, settings, options)
 
 
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Take the mean of each window of the last three dimensions; see `avg_pool2d`."""
+    settings = (kernel_size, stride, padding)
+    options = (ceil_mode, count_include_pad, divisor_override)
+    return _avg_pool("avg_pool3d", 3, input, settings, options)
+
+
 def _adaptive_sizes(name: str, input: Tensor, output_size: Any, rank: int) -> list[int]:
     if input.ndim not in (rank + 1, rank + 2):
         raise _core.ShapeError(
@@ -279,6 +308,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
 
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Take means over windows so that the output has the given depth, height and width."""
+    return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
+
+
 def _adaptive_max_pool(
     name: str, rank: int, input: Tensor, output_size: Any, return_indices: bool
 ) -> Any:
@@ -303,3 +337,139 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Take the largest elements of windows so that the output has the given height and width."""
     return _adaptive_max_pool("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Take the largest elements of windows so that the output has the given sizes."""
+    return _adaptive_max_pool("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+# ---- norms of windows, and the way back ---------------------------------------------------------
+
+
+def _lp_pool(
+    pool: Any, count: int, input: Tensor, norm_type: float, settings: tuple[Any, Any, bool]
+) -> Tensor:
+    kernel_size, stride, ceil_mode = settings
+    sizes = _each("lp_pool", "kernel_size", kernel_size, count)
+    means = pool(ops.pow(input, float(norm_type)), sizes, stride, 0, ceil_mode)
+    total = ops.sign(means) * ops.relu(ops.abs(means)) * math.prod(sizes)
+    return ops.pow(total, 1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Any,
+    stride: Any = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Take the root of the sum of powers of each window of the last dimension.
+
+    Args:
+        input: (N, C, L) or (C, L).
+        norm_type: the power.
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        ceil_mode: whether a last window that is not full counts.
+    """
+    return _lp_pool(avg_pool1d, 1, input, norm_type, (kernel_size, stride, ceil_mode))
+
+
+def lp_pool2d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Any,
+    stride: Any = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Take norms of windows of the last two dimensions; see `lp_pool1d`."""
+    return _lp_pool(avg_pool2d, 2, input, norm_type, (kernel_size, stride, ceil_mode))
+
+
+def lp_pool3d(
+    input: Tensor,
+    norm_type: float,
+    kernel_size: Any,
+    stride: Any = None,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Take norms of windows of the last three dimensions; see `lp_pool1d`."""
+    return _lp_pool(avg_pool3d, 3, input, norm_type, (kernel_size, stride, ceil_mode))
+
+
+def _max_unpool(
+    name: str,
+    rank: int,
+    input: Tensor,
+    indices: Tensor,
+    settings: tuple[Any, Any, Any, Any],
+) -> Tensor:
+    kernel_size, stride, padding, output_size = settings
+    kernel = _each(name, "kernel_size", kernel_size, rank)
+    step = kernel if stride is None else _each(name, "stride", stride, rank)
+    edge = _each(name, "padding", padding, rank)
+    lengths = input.shape[input.ndim - rank :]
+    if output_size is None:
+        pairs = zip(lengths, kernel, step, edge, strict=True)
+        sizes = [(n - 1) * s - 2 * p + k for n, k, s, p in pairs]
+    else:
+        sizes = list(output_size)[-rank:]
+    if tuple(indices.shape) != tuple(input.shape):
+        raise _core.ShapeError(
+            f"{name}(input, indices): indices must have input's shape; input is "
+            f"{tuple(input.shape)}, indices is {tuple(indices.shape)}."
+        )
+    outer = tuple(input.shape[: input.ndim - rank])
+    flat = ops.zeros((*outer, math.prod(sizes)), dtype=input.dtype)
+    values = input.reshape(*outer, math.prod(lengths))
+    places = indices.reshape(*outer, math.prod(lengths))
+    return ops.scatter(flat, -1, places, values).reshape(*outer, *sizes)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put the elements that `max_pool1d` took back where they were, among zeros.
+
+    Args:
+        input: what `max_pool1d` returned.
+        indices: the positions that it returned.
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        padding: what was added at both ends.
+        output_size: the size to return to, where several are possible.
+    """
+    settings = (kernel_size, stride, padding, output_size)
+    return _max_unpool("max_unpool1d", 1, input, indices, settings)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put elements back where `max_pool2d` took them; see `max_unpool1d`."""
+    settings = (kernel_size, stride, padding, output_size)
+    return _max_unpool("max_unpool2d", 2, input, indices, settings)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put elements back where `max_pool3d` took them; see `max_unpool1d`."""
+    settings = (kernel_size, stride, padding, output_size)
+    return _max_unpool("max_unpool3d", 3, input, indices, settings)

@@ -330,6 +330,34 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
+class RReLU(Module):
+    """Scale negative elements by a random factor while training, by the middle one otherwise.
+
+    Args:
+        lower: the least factor.
+        upper: the largest factor.
+        inplace: whether the input is overwritten.
+    """
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Apply to each element of `input`."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """Say the factors."""
+        return f"lower={self.lower}, upper={self.upper}" + (
+            ", inplace=True" if self.inplace else ""
+        )
+
+
 class GLU(Module):
     """Multiply one half of a dimension by the sigmoid of the other.
 

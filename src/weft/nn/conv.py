@@ -338,3 +338,23 @@ class ConvTranspose2d(_Transposed):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """Spread `input`; `output_size` chooses among the sizes that are possible."""
         return self._run(F.conv_transpose2d, input, output_size)
+
+
+class Conv3d(_Forward):
+    """Slide a kernel over the last three dimensions of (N, C, D, H, W); arguments as for Conv2d."""
+
+    dimensions = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolve `input`."""
+        return self._run(F.conv3d, input)
+
+
+class ConvTranspose3d(_Transposed):
+    """Spread each element of (N, C, D, H, W) over a window; arguments as for ConvTranspose2d."""
+
+    dimensions = 3
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """Spread `input`; `output_size` chooses among the sizes that are possible."""
+        return self._run(F.conv_transpose3d, input, output_size)

@@ -57,3 +57,19 @@ class AlphaDropout(_Dropout):
     def forward(self, input: Tensor) -> Tensor:
         """Drop elements of `input` if training."""
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop channels of `input` if training."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """While training, drop whole channels so that mean and variance stay (for SELU)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drop channels of `input` if training."""
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

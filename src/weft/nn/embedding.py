@@ -126,3 +126,95 @@ class Embedding(Module):
             )
         rows, columns = embeddings.shape
         return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze, **settings)
+
+
+class EmbeddingBag(Module):
+    """Look up rows of a table and reduce them bag by bag.
+
+    Args:
+        num_embeddings: rows of the table.
+        embedding_dim: size of a row.
+        max_norm: only None.
+        norm_type: accepted for PyTorch programs.
+        scale_grad_by_freq: only False.
+        mode: "sum", "mean" or "max".
+        sparse: accepted for PyTorch programs; gradients are dense.
+        _weight: a table that exists.
+        include_last_offset: whether `offsets` has the end of the last bag too.
+        padding_idx: a row that does not count.
+        device: only "cpu".
+        dtype: of the table.
+
+    Example:
+        >>> import weft
+        >>> bag = weft.nn.EmbeddingBag(10, 3, mode="sum")
+        >>> bag(weft.tensor([1, 2, 4, 5]), weft.tensor([0, 1])).shape
+        torch.Size([2, 3])
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        if _weight is None:
+            sizes = (num_embeddings, embedding_dim)
+            self.weight = Parameter(empty(sizes, dtype=dtype, device=device))
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Return one row for each bag."""
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        """Say the sizes and the mode."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

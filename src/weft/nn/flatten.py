@@ -144,6 +144,46 @@ class PixelShuffle(Module):
         return f"upscale_factor={self.upscale_factor}"
 
 
+class PixelUnshuffle(Module):
+    """Turn pixels into channels, the way back of PixelShuffle.
+
+    Args:
+        downscale_factor: r.
+    """
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Rearrange `input`."""
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        """Say the factor."""
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """Mix the channels of groups.
+
+    Args:
+        groups: how many groups the channels form.
+    """
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Rearrange `input`."""
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        """Say how many groups there are."""
+        return f"groups={self.groups}"
+
+
 class Upsample(Module):
     """Enlarge by interpolation; see `functional.interpolate`.
 
@@ -152,6 +192,7 @@ class Upsample(Module):
         scale_factor: how many times larger it is.
         mode: "nearest", "linear", "bilinear" ...
         align_corners: whether the corner elements stay where they are.
+        recompute_scale_factor: whether to go by the sizes that `scale_factor` gives.
     """
 
     def __init__(
@@ -160,19 +201,56 @@ class Upsample(Module):
         scale_factor: Any = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
         self.size = size
-        self.scale_factor = scale_factor
+        several = hasattr(scale_factor, "__iter__")
+        if several:
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
         self.mode = mode
         self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
         """Enlarge `input`."""
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
+        )
 
     def extra_repr(self) -> str:
         """Say the size or the factor."""
         if self.scale_factor is not None:
             return f"scale_factor={self.scale_factor!r}, mode={self.mode!r}"
         return f"size={self.size!r}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Enlarge images by taking the nearest pixels.
+
+    Args:
+        size: height and width of the output, or
+        scale_factor: how many times larger it is.
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Enlarge images linearly, with corners that stay.
+
+    Args:
+        size: height and width of the output, or
+        scale_factor: how many times larger it is.
+    """
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", True)

@@ -14,16 +14,29 @@ from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.functional import activations
 from weft.functional.activations import hardshrink, softshrink, softsign, tanhshrink
+from weft.functional.alignment import ctc_loss
 from weft.functional.arithmetic import glu
+from weft.functional.attention import multi_head_attention_forward
+from weft.functional.bags import embedding_bag
 from weft.functional.composite import WRITERS, show_as
 from weft.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from weft.functional.counting import unique
-from weft.functional.images import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
+from weft.functional.images import (
+    channel_shuffle,
+    fold,
+    interpolate,
+    pixel_shuffle,
+    pixel_unshuffle,
+    unfold,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from weft.functional.linear_algebra import (
     bilinear,
     cosine_similarity,
     normalize,
     pairwise_distance,
+    pdist,
     scaled_dot_product_attention,
 )
 from weft.functional.losses import (
@@ -44,48 +57,81 @@ from weft.functional.losses import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from weft.functional.normalization import batch_norm, group_norm, instance_norm, rms_norm
+from weft.functional.margins import (
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from weft.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    local_response_norm,
+    rms_norm,
+)
 from weft.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from weft.functional.reductions import vector_norm
 from weft.functional.selection import one_hot
 from weft.functional.shaping import exponential_, pad
+from weft.functional.volumes import conv3d, conv_transpose3d
 
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
+    "dropout3d",
     "elu",
     "elu_",
     "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
     "feature_dropout",
     "fold",
     "gaussian_nll_loss",
@@ -108,18 +154,31 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",
@@ -129,6 +188,7 @@ __all__ = [
     "relu_",
     "rms_norm",
     "rrelu",
+    "rrelu_",
     "scaled_dot_product_attention",
     "selu",
     "selu_",
@@ -146,7 +206,11 @@ __all__ = [
     "threshold",
     "threshold_",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 ops = _core.ops
@@ -244,6 +308,13 @@ def rrelu(
     else:
         result = ops.leaky_relu(input, (lower + upper) / 2)
     return input.copy_(result) if inplace else result
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """Write the result of `rrelu` over `input`."""
+    return rrelu(input, lower, upper, training, True)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -345,15 +416,41 @@ def alpha_dropout(
         raise _core.ArgumentError(f"alpha_dropout(): p must be between 0 and 1; p is {p}.")
     if not training or p == 0.0:
         return input
-    # What SELU tends to for negative inputs takes the place of dropped elements.
-    floor = -1.7580993408473766
-    scale = 0.0 if p == 1.0 else 1 / math.sqrt((1 - p) * (1 + p * floor * floor))
-    kept = ops.bernoulli(input.detach(), 1 - p)
-    result = (input * kept + floor * (1 - kept) - floor * p) * scale
+    result = _with_floor(input, ops.bernoulli(input.detach(), 1 - p), p)
     return input.copy_(result) if inplace else result
 
 
 feature_dropout = dropout2d
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`."""
+    if input.ndim == 4:
+        return _drop_channels("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return _drop_channels("dropout3d", input, p, training, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """While training, drop whole channels so that mean and variance stay; see `alpha_dropout`."""
+    if not 0.0 <= p <= 1.0:
+        raise _core.ArgumentError(f"feature_alpha_dropout(): p must be between 0 and 1; p is {p}.")
+    if not training or p == 0.0:
+        return input
+    sizes = [*input.shape[:2], *[1] * (input.ndim - 2)]
+    kept = ops.bernoulli(ops.zeros(sizes, dtype=input.dtype), 1 - p)
+    result = _with_floor(input, kept, p)
+    return input.copy_(result) if inplace else result
+
+
+def _with_floor(input: Tensor, kept: Tensor, p: float) -> Tensor:
+    """Put what SELU tends to for negative inputs in the place of dropped elements."""
+    floor = -1.7580993408473766
+    scale = 0.0 if p == 1.0 else 1 / math.sqrt((1 - p) * (1 + p * floor * floor))
+    return (input * kept + floor * (1 - kept) - floor * p) * scale
 
 
 # ---- look-ups -----------------------------------------------------------------------------------
@@ -400,3 +497,17 @@ def embedding(
 
 
 # ---- pooling --------------------------------------------------------------------
+
+
+# ---- other names --------------------------------------------------------------------------------
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Resize the dimensions after the first two; see `interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)

@@ -82,6 +82,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear by the name that PyTorch prints for the last one of an attention."""
+
+
 class Bilinear(Module):
     """Compute `input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
 

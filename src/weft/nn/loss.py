@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from weft._core import Tensor
@@ -380,6 +381,128 @@ class TripletMarginLoss(_MarginLoss):
         )
 
 
+class TripletMarginWithDistanceLoss(_MarginLoss):
+    """Keep an anchor closer to a like example than to an unlike one, by any distance.
+
+    Args:
+        distance_function: measures two tensors of examples; the Euclidean distance if not given.
+        margin: by how much.
+        swap: whether the distance of the two examples may stand in.
+        reduction: "mean", "sum" or "none".
+    """
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, reduction)
+        self.distance_function: Any = distance_function or PairwiseDistance()
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """Compare `anchor` with `positive` and `negative`."""
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class MultiMarginLoss(_Loss):
+    """Let the right class lead over the others by a margin.
+
+    Args:
+        p: the power of what is lacking.
+        margin: the lead that is enough.
+        weight: a factor for each class.
+        reduction: "mean", "sum" or "none".
+    """
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        self.p = p
+        self.margin = margin
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """Let right classes lead over wrong ones by one."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.multilabel_margin_loss(input, target, self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_Loss):
+    """Compare independent classes by their mean cross entropy.
+
+    Args:
+        weight: a factor for each class.
+        reduction: "mean", "sum" or "none".
+    """
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare `input` with `target`."""
+        return F.multilabel_soft_margin_loss(input, target, self.weight, self.reduction)
+
+
+class CTCLoss(_Loss):
+    """Compare sequences whose alignment is not known; see `functional.ctc_loss`.
+
+    Args:
+        blank: the class that stands for nothing.
+        reduction: "mean", "sum" or "none".
+        zero_infinity: whether targets that cannot be count as zero.
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        """Compare `log_probs` with `targets`."""
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
+
+
 class CosineSimilarity(Module):
     """Return the cosine of the angle between vectors.
 
@@ -416,3 +539,7 @@ class PairwiseDistance(Module):
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """Compare `x1` with `x2`."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class NLLLoss2d(NLLLoss):
+    """Compare log probabilities of pixels with their classes: an old name of NLLLoss."""

@@ -310,6 +310,12 @@ class BatchNorm2d(_BatchNorm):
     ranks = (4,)
 
 
+class BatchNorm3d(_BatchNorm):
+    """Normalise each channel of (N, C, D, H, W) over the batch; arguments as for BatchNorm1d."""
+
+    ranks = (5,)
+
+
 class _InstanceNorm(_Running):
     def __init__(
         self,
@@ -365,3 +371,35 @@ class InstanceNorm2d(_InstanceNorm):
     """Normalise each channel of each example of (N, C, H, W); arguments as for InstanceNorm1d."""
 
     ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalise each channel of each example of (N, C, D, H, W); as InstanceNorm1d."""
+
+    ranks = (4, 5)
+
+
+class LocalResponseNorm(Module):
+    """Divide by a power of the mean square of neighbouring channels.
+
+    Args:
+        size: how many channels are neighbours.
+        alpha: factor of the mean square.
+        beta: the power.
+        k: added to the mean square.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise `input`."""
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """Say the settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

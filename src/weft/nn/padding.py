@@ -41,6 +41,12 @@ class ReflectionPad2d(_Pad):
     dimensions, mode = 2, "reflect"
 
 
+class ReflectionPad3d(_Pad):
+    """Mirror the edges of the last three dimensions."""
+
+    dimensions, mode = 3, "reflect"
+
+
 class ReplicationPad1d(_Pad):
     """Repeat the end elements of the last dimension."""
 
@@ -51,6 +57,12 @@ class ReplicationPad2d(_Pad):
     """Repeat the edges of the last two dimensions."""
 
     dimensions, mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Repeat the edges of the last three dimensions."""
+
+    dimensions, mode = 3, "replicate"
 
 
 class CircularPad1d(_Pad):
@@ -65,6 +77,12 @@ class CircularPad2d(_Pad):
     dimensions, mode = 2, "circular"
 
 
+class CircularPad3d(_Pad):
+    """Continue the last three dimensions with their other edges."""
+
+    dimensions, mode = 3, "circular"
+
+
 class ZeroPad1d(_Pad):
     """Add zeros to the last dimension."""
 
@@ -75,6 +93,12 @@ class ZeroPad2d(_Pad):
     """Add zeros to the last two dimensions."""
 
     dimensions, mode = 2, "constant"
+
+
+class ZeroPad3d(_Pad):
+    """Add zeros to the last three dimensions."""
+
+    dimensions, mode = 3, "constant"
 
 
 class _ConstantPad(_Pad):
@@ -103,3 +127,9 @@ class ConstantPad2d(_ConstantPad):
     """Add one value to the last two dimensions."""
 
     dimensions = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Add one value to the last three dimensions."""
+
+    dimensions = 3

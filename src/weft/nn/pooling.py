@@ -71,6 +71,14 @@ class MaxPool2d(_MaxPool):
         return self._run(F.max_pool2d, input)
 
 
+class MaxPool3d(_MaxPool):
+    """Take the largest element of each window of the last three dimensions; see MaxPool1d."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return self._run(F.max_pool3d, input)
+
+
 def _one(value: Any) -> tuple[int, ...]:
     return tuple(value) if hasattr(value, "__iter__") else (value,)
 
@@ -117,17 +125,8 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2d(Module):
-    """Take the mean of each window of the last two dimensions.
-
-    Args:
-        kernel_size: height and width of a window.
-        stride: steps between windows; `kernel_size` if not given.
-        padding: zeros at both ends.
-        ceil_mode: whether last windows that are not full count.
-        count_include_pad: whether padding counts in the mean.
-        divisor_override: divide by this instead of the number of elements.
-    """
+class _AvgPool(Module):
+    pool: Any
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class AvgPool2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
-        return F.avg_pool2d(
+        return type(self).pool(
             input,
             self.kernel_size,
             self.stride,
@@ -161,6 +160,27 @@ class AvgPool2d(Module):
     def extra_repr(self) -> str:
         """Say the sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """Take the mean of each window of the last two dimensions.
+
+    Args:
+        kernel_size: height and width of a window.
+        stride: steps between windows; `kernel_size` if not given.
+        padding: zeros at both ends.
+        ceil_mode: whether last windows that are not full count.
+        count_include_pad: whether padding counts in the mean.
+        divisor_override: divide by this instead of the number of elements.
+    """
+
+    pool = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """Take the mean of each window of the last three dimensions; arguments as for AvgPool2d."""
+
+    pool = staticmethod(F.avg_pool3d)
 
 
 class _AdaptivePool(Module):
@@ -189,6 +209,14 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """Take means over as many windows as the output has elements, in three dimensions."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
 class _AdaptiveMaxPool(_AdaptivePool):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
@@ -209,3 +237,113 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Take the largest elements of as many windows as the output has, in three dimensions."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Pool `input`."""
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _LPPool(Module):
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """Say the power and the sizes."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """Take the root of the sum of powers of each window of the last dimension.
+
+    Args:
+        norm_type: the power.
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        ceil_mode: whether a last window that is not full counts.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.lp_pool1d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+
+class LPPool2d(_LPPool):
+    """Take norms of windows of the last two dimensions; arguments as for LPPool1d."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.lp_pool2d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+
+class LPPool3d(_LPPool):
+    """Take norms of windows of the last three dimensions; arguments as for LPPool1d."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pool `input`."""
+        return F.lp_pool3d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+
+class _MaxUnpool(Module):
+    pool: Any
+    rank: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size = self._each(kernel_size)
+        self.stride = self._each(kernel_size if stride is None else stride)
+        self.padding = self._each(padding)
+
+    def _each(self, value: Any) -> tuple[int, ...]:
+        return tuple(value) if hasattr(value, "__iter__") else (value,) * self.rank
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Put the elements of `input` back to `indices`."""
+        settings = (self.kernel_size, self.stride, self.padding, output_size)
+        return type(self).pool(input, indices, *settings)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Put the elements that MaxPool1d took back where they were, among zeros.
+
+    Args:
+        kernel_size: length of a window.
+        stride: step between windows; `kernel_size` if not given.
+        padding: what was added at both ends.
+    """
+
+    pool, rank = staticmethod(F.max_unpool1d), 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Put elements back where MaxPool2d took them; arguments as for MaxUnpool1d."""
+
+    pool, rank = staticmethod(F.max_unpool2d), 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Put elements back where MaxPool3d took them; arguments as for MaxUnpool1d."""
+
+    pool, rank = staticmethod(F.max_unpool3d), 3

@@ -7,7 +7,8 @@ step (see scan.py).
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from weft import _core
 from weft._core import Tensor
@@ -18,6 +19,7 @@ from weft.nn import init
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 from weft.nn.scan import GRUScan, LSTMScan, gru_plain, lstm_plain
+from weft.nn.utils.rnn import PackedSequence
 
 ops = _core.ops
 
@@ -41,7 +43,9 @@ class _Recurrent(Module):
             init.uniform_(weight, -bound, bound)
 
 
-class _Cell(_Recurrent):
+class RNNCellBase(_Recurrent):
+    """Base class of the recurrent cells: their sizes and parameters."""
+
     gate_count: int
     weight_ih: Parameter
     weight_hh: Parameter
@@ -76,7 +80,7 @@ class _Cell(_Recurrent):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """Run one step of a plain recurrent network.
 
     Args:
@@ -117,7 +121,7 @@ class RNNCell(_Cell):
 
 
 @cell
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """Run one step of a long short-term memory.
 
     Args:
@@ -152,7 +156,7 @@ class LSTMCell(_Cell):
 
 
 @cell
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """Run one step of a gated recurrent unit.
 
     Args:
@@ -181,7 +185,25 @@ def _checked_nonlinearity(name: str) -> str:
     return name
 
 
-class _Layer(_Recurrent):
+class _Span(NamedTuple):
+    """Steps of packed sequences that as many sequences have."""
+
+    start: int  # the first row
+    steps: int
+    batch: int
+
+
+def _spans(counts: list[int]) -> list[_Span]:
+    found: list[_Span] = []
+    row = 0
+    for batch, group in groupby(counts):
+        steps = len(list(group))
+        found.append(_Span(row, steps, batch))
+        row += steps * batch
+    return found
+
+
+class RNNBase(_Recurrent):
     """Layers of one kind of cell, forward and backward in time, run over whole sequences."""
 
     gate_count: int
@@ -322,6 +344,94 @@ class _Layer(_Recurrent):
             result = result.transpose(0, 1)
         return result, hidden_n, memory_n
 
+    def _run_packed(
+        self, packed: PackedSequence, hidden: Tensor | None, memory: Tensor | None
+    ) -> tuple[PackedSequence, Tensor, Tensor | None]:
+        """Run over sequences of different lengths, all steps of which are there."""
+        spans = _spans([int(count) for count in packed.batch_sizes.tolist()])
+        batch = spans[0].batch
+        if packed.sorted_indices is not None:
+            hidden = None if hidden is None else ops.index_select(hidden, 1, packed.sorted_indices)
+            memory = None if memory is None else ops.index_select(memory, 1, packed.sorted_indices)
+        data = packed.data
+        first_hidden = self._first_states(data, hidden, "hx", batch)
+        first_memory = self._first_states(data, memory, "cx", batch) if self.has_memory else None
+        last_hidden: list[Tensor] = []
+        last_memory: list[Tensor] = []
+        place = 0
+        for layer in range(self.num_layers):
+            if layer and self.dropout and self.training:
+                data = F.dropout(data, self.dropout, True)
+            outputs: list[Tensor] = []
+            for direction in range(self._direction_count):
+                states, final, kept = self._run_spans(
+                    data,
+                    spans,
+                    first_hidden[place],
+                    first_memory[place] if first_memory else None,
+                    self.all_weights[place],
+                    direction == 1,
+                )
+                outputs.append(states)
+                last_hidden.append(final)
+                if kept is not None:
+                    last_memory.append(kept)
+                place += 1
+            data = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
+        hidden_n = ops.stack(last_hidden, 0)
+        memory_n = ops.stack(last_memory, 0) if last_memory else None
+        if packed.unsorted_indices is not None:
+            back = packed.unsorted_indices
+            hidden_n = ops.index_select(hidden_n, 1, back)
+            memory_n = None if memory_n is None else ops.index_select(memory_n, 1, back)
+        return packed._replace(data=data), hidden_n, memory_n
+
+    def _run_spans(
+        self,
+        data: Tensor,
+        spans: list[_Span],
+        hidden: Tensor,
+        memory: Tensor | None,
+        weights: list[Any],
+        reverse: bool,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Run one layer in one direction, span by span.
+
+        Returns the states in the order of `data`, the last ones of each sequence, and the last
+        memories if there are any.
+        """
+        outputs: list[Tensor] = []
+        ended_hidden: list[Tensor] = []
+        ended_memory: list[Tensor] = []
+        first_hidden, first_memory = hidden, memory
+        before = spans[0].batch if not reverse else 0
+        for span in reversed(spans) if reverse else spans:
+            if span.batch < before:  # going forward, the shortest sequences end
+                ended_hidden.append(ops.slice(hidden, 0, span.batch, before))
+                hidden = ops.slice(hidden, 0, 0, span.batch)
+                if memory is not None:
+                    ended_memory.append(ops.slice(memory, 0, span.batch, before))
+                    memory = ops.slice(memory, 0, 0, span.batch)
+            elif reverse:  # going back, they begin
+                fresh = ops.slice(first_hidden, 0, before, span.batch)
+                hidden = ops.cat([hidden, fresh], 0) if before else fresh
+                if memory is not None and first_memory is not None:
+                    fresh = ops.slice(first_memory, 0, before, span.batch)
+                    memory = ops.cat([memory, fresh], 0) if before else fresh
+            before = span.batch
+            part = ops.slice(data, 0, span.start, span.start + span.steps * span.batch)
+            steps = part.reshape(span.steps, span.batch, part.shape[-1])
+            states, memory = self._scan(steps, hidden, memory, weights, reverse)
+            hidden = ops.select(states, 0, -1)
+            states = ops.flip(states, 0) if reverse else states
+            outputs.append(states.reshape(span.steps * span.batch, states.shape[-1]))
+        ended_hidden.append(hidden)
+        if memory is not None:
+            ended_memory.append(memory)
+        states = ops.cat(outputs[::-1] if reverse else outputs, 0)
+        final = ops.cat(ended_hidden[::-1], 0)
+        return states, final, (ops.cat(ended_memory[::-1], 0) if ended_memory else None)
+
     def _first_states(
         self, input: Tensor, given: Tensor | None, name: str, batch: int
     ) -> tuple[Tensor, ...]:
@@ -366,7 +476,7 @@ def _input_gates(sequence: Tensor, weight: Tensor, bias: Tensor | None, reverse:
     return ops.linear(ops.flip(sequence, 0) if reverse else sequence, weight, bias)
 
 
-class RNN(_Layer):
+class RNN(RNNBase):
     """Run a plain recurrent network over sequences.
 
     Args:
@@ -410,9 +520,10 @@ class RNN(_Layer):
         )
         self.nonlinearity = _checked_nonlinearity(nonlinearity)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the hidden states of the last layer at all steps, and the last ones of all."""
-        output, hidden, _ = self._run(input, hx, None)
+        run: Any = self._run_packed if isinstance(input, PackedSequence) else self._run
+        output, hidden, _ = run(input, hx, None)
         return output, hidden
 
     def _scan(
@@ -433,7 +544,7 @@ class RNN(_Layer):
         return ops.stack(states, 0), memory
 
 
-class LSTM(_Layer):
+class LSTM(RNNBase):
     """Run a long short-term memory over sequences.
 
     Args:
@@ -459,11 +570,12 @@ class LSTM(_Layer):
     has_memory = True
 
     def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Any, tuple[Tensor, Tensor]]:
         """Return the hidden states of the last layer at all steps, and the last states of all."""
         hidden, memory = (None, None) if hx is None else hx
-        output, hidden_n, memory_n = self._run(input, hidden, memory)
+        run: Any = self._run_packed if isinstance(input, PackedSequence) else self._run
+        output, hidden_n, memory_n = run(input, hidden, memory)
         assert memory_n is not None
         return output, (hidden_n, memory_n)
 
@@ -483,14 +595,15 @@ class LSTM(_Layer):
         return run(gates, hidden, memory, weight_hh)
 
 
-class GRU(_Layer):
+class GRU(RNNBase):
     """Run a gated recurrent unit over sequences; arguments as for LSTM."""
 
     gate_count = 3
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the hidden states of the last layer at all steps, and the last ones of all."""
-        output, hidden, _ = self._run(input, hx, None)
+        run: Any = self._run_packed if isinstance(input, PackedSequence) else self._run
+        output, hidden, _ = run(input, hx, None)
         return output, hidden
 
     def _scan(

@@ -1,0 +1,51 @@
+"""Write docs/nn-coverage.md: which Module classes of `torch.nn` Weft has, and why not others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.oracle.module_cases import CASES, REASONS, SPECIAL, TORCH_NAMES  # noqa: E402
+from weft import nn  # noqa: E402
+
+PAGE = ROOT / "docs" / "nn-coverage.md"
+_PAGE = """\
+<!-- Written by scripts/generate_nn_coverage.py (`make docs`); do not edit. -->
+
+# Module classes of torch.nn
+
+Weft has {there} of the {all} Module classes of PyTorch 2.13. Those with cases are compared
+with PyTorch's by `make oracle` (tests/oracle/test_modules.py): the parameters that a seed draws,
+outputs, gradients, buffers, and what they print.
+
+| class | here | how compared, or why not |
+|---|---|---|
+{rows}
+"""
+
+
+def page() -> str:
+    """Return the page's text."""
+    compared: dict[str, int] = {}
+    for case in CASES:
+        compared[case.name] = compared.get(case.name, 0) + 1
+    rows: list[str] = []
+    there = 0
+    for name in TORCH_NAMES:
+        if name in compared and hasattr(nn, name):
+            there += 1
+            count = compared[name]
+            rows.append(f"| {name} | yes | {count} case{'s' if count > 1 else ''} |")
+        elif name in SPECIAL and hasattr(nn, name):
+            there += 1
+            rows.append(f"| {name} | yes | {SPECIAL[name]} |")
+        else:
+            rows.append(f"| {name} | no | {REASONS[name]} |")
+    return _PAGE.format(there=there, all=len(TORCH_NAMES), rows="\n".join(rows))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
