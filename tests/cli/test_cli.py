@@ -208,3 +208,11 @@ def test_no_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
         main([])
     assert ended.value.code == 2
     assert "required" in capsys.readouterr().err
+
+
+def test_run_answers_import_torch(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch\nprint(torch.ones(2).sum().item(), *sys.argv[1:])\n")
+    command = [sys.executable, "-m", "weft", "run", str(script), "a", "--b"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == "2.0 a --b\n"

@@ -1,4 +1,4 @@
-"""The command `weft`: `weft view script.py`, `weft show trace.json`."""
+"""The command `weft`: `weft view script.py`, `weft run script.py`, `weft show trace.json`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import weft
 from weft.cli import show, view
 from weft.cli.command import CommandError
+from weft.compat import command as run
 
 __all__ = ["main"]
 
@@ -20,11 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `weft`; those of the process if None.
     """
     parser = argparse.ArgumentParser(
-        prog="weft", description="See what a program of Weft does.", allow_abbrev=False
+        prog="weft", description="Run programs, and see what they do.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (view, show):
+    for command in (view, run, show):
         command.add_to(commands)
     given = parser.parse_args(arguments)
     try:
