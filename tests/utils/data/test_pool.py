@@ -290,6 +290,8 @@ def _started(body: str) -> tuple[subprocess.Popen[str], set[int]]:
     program = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.replace("{body}", body)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # In the background a shell lets programs ignore Ctrl-C, and their children too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     assert program.stdout is not None
     workers: set[int] = set()
