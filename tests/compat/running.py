@@ -29,7 +29,7 @@ def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str
 def run_on_weft(folder: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Write a script and run it as `weft run` does."""
     (folder / "script.py").write_text(script, encoding="utf-8")
-    return run(["-m", "weft.compat", "script.py", *words], folder)
+    return run(["-m", "weft", "run", "script.py", *words], folder)
 
 
 def run_plainly(folder: Path, script: str, *words: str) -> subprocess.CompletedProcess[str]:

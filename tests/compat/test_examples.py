@@ -16,7 +16,7 @@ def test_runs(script: Path, tmp_path: Path) -> None:
     text = script.read_text(encoding="utf-8")
     assert "import torch" in text
     assert "weft" not in text
-    got = run(["-W", "error", "-m", "weft.compat", str(script), "--quick"], tmp_path)
+    got = run(["-W", "error", "-m", "weft", "run", str(script), "--quick"], tmp_path)
     assert got.returncode == 0, got.stderr
     assert got.stderr == ""
     assert got.stdout.count("\n") > 5

@@ -55,7 +55,7 @@ def test_a_traceback_ends_in_the_script(tmp_path: Path) -> None:
 
 def test_a_script_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("")
-    got = run(["-m", "weft.compat", "other.py"], tmp_path)
+    got = run(["-m", "weft", "run", "other.py"], tmp_path)
     assert (got.returncode, got.stderr) == (
         2,
         "weft: other.py cannot be read: No such file or directory.\n",
@@ -66,8 +66,8 @@ def test_refuses_beside_pytorch(tmp_path: Path) -> None:
     script = (
         "import sys, types\n"
         "sys.modules['torch'] = types.ModuleType('torch')\n"
-        "from weft.compat.command import main\n"
-        "sys.exit(main(['script.py']))"
+        "from weft.cli import main\n"
+        "sys.exit(main(['run', 'script.py']))"
     )
     got = run_plainly(tmp_path, script)
     assert got.returncode == 2

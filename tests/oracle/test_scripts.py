@@ -36,7 +36,7 @@ def printed(*words: str) -> str:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_prints_what_pytorch_prints(script: Path) -> None:
     expected = printed(str(script), "--quick")
-    got = printed("-m", "weft.compat", str(script), "--quick")
+    got = printed("-m", "weft", "run", str(script), "--quick")
     assert NUMBER.sub("#", got) == NUMBER.sub("#", expected)
     numbers = [[float(each) for each in NUMBER.findall(text)] for text in (got, expected)]
     assert len(numbers[0]) > 5

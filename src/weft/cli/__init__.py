@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import show, view
+from weft.cli import run, show, view
 from weft.cli.command import CommandError
-from weft.compat import command as run
 
 __all__ = ["main"]
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
-from types import CodeType, ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from weft.cli.command import CommandError
+from weft.cli.tracebacks import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,16 @@ def run_script(path: str, arguments: Sequence[str], around: AbstractContextManag
     sys.argv[:] = [path, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - as Python does
-    module = _main_module(path)
+    place = os.path.abspath(path)  # noqa: PTH100 - as Python does
+    module = _main_module(place)
     try:
-        code = compile(source, path, "exec", dont_inherit=True)
+        code = compile(source, place, "exec", dont_inherit=True)
         with around:
-            _execute(code, module)
+            exec(code, vars(module))
     except SystemExit as error:
         return Outcome(_exit_code(error), error)
     except BaseException as error:  # noqa: BLE001 - printed as Python does, and told
-        error.__traceback__ = _own_part(error.__traceback__)
+        clean(error)
         sys.excepthook(type(error), error, error.__traceback__)
         return Outcome(1, error)
     return Outcome(0)
@@ -71,20 +73,16 @@ def _read(path: str) -> bytes:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _main_module(path: str) -> ModuleType:
+def _main_module(place: str) -> ModuleType:
     module = ModuleType("__main__")
     names = vars(module)
-    names["__file__"] = os.path.abspath(path)  # noqa: PTH100 - as Python does
-    names["__loader__"] = SourceFileLoader("__main__", path)
+    names["__file__"] = place
+    names["__loader__"] = SourceFileLoader("__main__", place)
     names["__builtins__"] = sys.modules["builtins"]
     names["__cached__"] = None
     names["__annotations__"] = {}
     sys.modules["__main__"] = module
     return module
-
-
-def _execute(code: CodeType, module: ModuleType) -> None:
-    exec(code, vars(module))
 
 
 def _exit_code(error: SystemExit) -> int:
@@ -94,10 +92,3 @@ def _exit_code(error: SystemExit) -> int:
         return error.code & 0xFF
     print(error.code, file=sys.stderr)
     return 1
-
-
-def _own_part(trace: TracebackType | None) -> TracebackType | None:
-    """Return the script's part of a traceback: what is below this file."""
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    return trace

@@ -1,15 +1,16 @@
-"""Take the lines that answer `import torch` out of tracebacks."""
+"""Take the lines that stand between Python and a script out of its tracebacks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
 
-_OWN_FOLDER = str(Path(__file__).parent)
+_WEFT = Path(__file__).parents[1]
+_OWN = tuple(str(_WEFT / name) for name in ("cli", "compat", "tracing/boundaries.py"))
 
 
 def clean(error: BaseException) -> None:
-    """Take this package's frames out of an error's traceback, and out of its causes'."""
+    """Take those frames out of an error's traceback, and out of its causes'."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -34,4 +35,4 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _is_own(filename: str) -> bool:
-    return filename.startswith((_OWN_FOLDER, "<frozen importlib"))
+    return filename.startswith((*_OWN, "<frozen importlib"))
