@@ -510,7 +510,7 @@ def _type(self: Tensor, dtype: dtype | None = None) -> Any:
 
 
 def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:
-    def cast(self: Tensor) -> Tensor:
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - there is one
         return _cast(self, wanted)
 
     cast.__name__ = cast.__qualname__ = wanted.name

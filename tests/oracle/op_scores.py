@@ -155,10 +155,10 @@ def weft_function(info: Any) -> Callable[..., Any] | None:
 
 
 def is_there(name: str) -> bool:
-    """Tell whether Weft has a function or a method of this name."""
-    for place in (weft, weft.Tensor):
+    """Tell whether Weft has a function or a method of this name, or a method that writes."""
+    for place, each in ((weft, name), (weft.Tensor, name), (weft.Tensor, f"{name}_")):
         try:
-            reduce(getattr, name.split("."), place)
+            reduce(getattr, each.split("."), place)
         except (AttributeError, RuntimeError):
             continue
         return True
