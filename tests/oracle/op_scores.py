@@ -87,6 +87,8 @@ class Conversion:
             return weft.Size(value)
         if isinstance(value, torch.layout | torch.memory_format):
             return str(value)
+        if isinstance(value, torch.nn.Module):
+            return getattr(weft.nn, type(value).__name__)()
         if isinstance(value, torch.Generator | complex):
             raise NotComparable(f"an argument is a {type(value).__name__}")
         if isinstance(value, list):

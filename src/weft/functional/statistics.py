@@ -11,6 +11,7 @@ from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite
 from weft.functional.creation import arange
 from weft.functional.reductions import quantile, vector_norm
+from weft.functional.selection import masked_select
 from weft.functional.shaping import diag_embed, diagonal, movedim
 
 ops = _core.ops
@@ -110,7 +111,7 @@ def cov(
     product = ops.matmul(scaled, shifted.transpose(0, 1))
     divisor = divisor if isinstance(divisor, Tensor) else ops.full((), divisor, dtype=rows.dtype)
     result = product / ops.clamp(divisor, 0)
-    return result.reshape(()) if input.ndim < 2 else result
+    return result.reshape(()) if rows.shape[0] == 1 else result
 
 
 @composite()
@@ -187,7 +188,7 @@ def nanquantile(
     found: list[Tensor] = []
     for row in ops.unbind(rows, 0):
         kept = ops.logical_not(ops.isnan(row.detach()))
-        row = ops.index(row, [kept], [0]) if bool(kept.any()) else row
+        row = masked_select(row, kept) if bool(kept.any()) else row
         found.append(quantile(row, q, 0, interpolation=interpolation))
     stacked = ops.stack(found, -1)
     shape = list(flat.shape[:-1])
