@@ -6,7 +6,6 @@ import numpy as np
 
 from tests.ops.row import ALL, FLOAT, Row, Sample
 
-
 METHODS = {"narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"}
 
 
