@@ -18,8 +18,8 @@ _PAGE = """\
 # Module classes of torch.nn
 
 Weft has {there} of the {all} Module classes of PyTorch 2.13. {compared} of them have cases, which
-`make oracle` compares with PyTorch (tests/oracle/test_modules.py): the parameters that a seed draws,
-outputs, gradients, buffers, and what they print. The others are containers and base classes.
+`make oracle` compares with PyTorch (tests/oracle/test_modules.py): the parameters that a seed
+draws, outputs, gradients, buffers, and what they print. The others are containers and base classes.
 
 | class | here | how compared, or why not |
 |---|---|---|
