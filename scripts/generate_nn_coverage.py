@@ -17,9 +17,9 @@ _PAGE = """\
 
 # Module classes of torch.nn
 
-Weft has {there} of the {all} Module classes of PyTorch 2.13. Those with cases are compared
-with PyTorch's by `make oracle` (tests/oracle/test_modules.py): the parameters that a seed draws,
-outputs, gradients, buffers, and what they print.
+Weft has {there} of the {all} Module classes of PyTorch 2.13. {compared} of them have cases, which
+`make oracle` compares with PyTorch (tests/oracle/test_modules.py): the parameters that a seed
+draws, outputs, gradients, buffers, and what they print. The others are containers and base classes.
 
 | class | here | how compared, or why not |
 |---|---|---|
@@ -44,7 +44,9 @@ def page() -> str:
             rows.append(f"| {name} | yes | {SPECIAL[name]} |")
         else:
             rows.append(f"| {name} | no | {REASONS[name]} |")
-    return _PAGE.format(there=there, all=len(TORCH_NAMES), rows="\n".join(rows))
+    return _PAGE.format(
+        there=there, all=len(TORCH_NAMES), compared=len(compared), rows="\n".join(rows)
+    )
 
 
 if __name__ == "__main__":

@@ -756,6 +756,8 @@ def package_stub() -> str:
             functions.append(op_text(value, name, doc=op_doc(value)))
         elif isinstance(value, _core.dtype):
             variables.append(f"{name}: dtype\n")
+        elif value is None:
+            variables.append(f"{name}: None\n")
         elif line := import_line(name, value):
             imports.append(line + "\n")
         elif isinstance(value, bool | int | float | str):

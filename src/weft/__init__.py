@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib as _importlib
 import os as _os
 from importlib import util as _util
+from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from weft import _core
@@ -82,6 +83,7 @@ half = float16
 int = int32
 long = int64
 short = int16
+newaxis = None
 
 # Every op of the table is a function of the package; overloads replace some of them.
 _names = [name for name in vars(_core.ops) if not name.startswith("_")]

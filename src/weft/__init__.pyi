@@ -34,13 +34,16 @@ from weft.functional.linear_algebra import addmv as addmv_
 from weft.functional.linear_algebra import addr as addr
 from weft.functional.linear_algebra import addr as addr_
 from weft.functional.shaping import adjoint as adjoint
+from weft.functional.copies import alias_copy as alias_copy
 from weft.functional.elementwise import allclose as allclose
 from weft.functional.reductions import aminmax as aminmax
+from weft.functional.real_numbers import angle as angle
 from weft.functional.creation import arange as arange
 from weft.functional.elementwise import atanh as arctanh
 from weft.functional.selection import argsort as argsort
 from weft.functional.selection import argwhere as argwhere
 from weft.functional.shaping import as_strided as as_strided
+from weft.functional.copies import as_strided_copy as as_strided_copy
 from weft.functional.shaping import as_strided_scatter as as_strided_scatter
 from weft._tensor import as_tensor as as_tensor
 from weft._tensor import asarray as asarray
@@ -68,23 +71,33 @@ from weft.functional.activations import celu as celu
 from weft.functional.activations import celu as celu_
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
+from weft.functional.real_numbers import conj as conj
+from weft.functional.real_numbers import conj_physical as conj_physical
 from weft.functional.convolution import conv1d as conv1d
 from weft.functional.convolution import conv2d as conv2d
+from weft.functional.volumes import conv3d as conv3d
 from weft.functional.convolution import conv_transpose1d as conv_transpose1d
 from weft.functional.convolution import conv_transpose2d as conv_transpose2d
+from weft.functional.volumes import conv_transpose3d as conv_transpose3d
+from weft.functional.statistics import corrcoef as corrcoef
 from weft.functional.linear_algebra import cosine_similarity as cosine_similarity
 from weft.functional.reductions import count_nonzero as count_nonzero
+from weft.functional.statistics import cov as cov
 from weft.functional.linear_algebra import cross as cross
 from weft.functional.losses import cross_entropy as cross_entropy
 from weft.functional.reductions import cummax as cummax
 from weft.functional.reductions import cummin as cummin
+from weft.functional.statistics import cumulative_trapezoid as cumulative_trapezoid
 from weft._core import default_generator as default_generator
 from weft.functional.elementwise import deg2rad as deg2rad
 from weft.functional.elementwise import deg2rad as deg2rad_
+from weft.functional.copies import detach_copy as detach_copy
 from weft._tensor import device as device
 from weft.functional.shaping import diag as diag
 from weft.functional.shaping import diag_embed as diag_embed
+from weft.functional.statistics import diagflat as diagflat
 from weft.functional.shaping import diagonal as diagonal
+from weft.functional.copies import diagonal_copy as diagonal_copy
 from weft.functional.shaping import diagonal_scatter as diagonal_scatter
 from weft.viewer.diff import diff as diff
 from weft.functional.linear_algebra import dist as dist
@@ -100,6 +113,7 @@ from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.functional.arithmetic import equal as equal
 from weft.functional.elementwise import exp2 as exp2
 from weft.functional.elementwise import exp2 as exp2_
+from weft.functional.copies import expand_copy as expand_copy
 from weft.batching.explaining import explain as explain
 from weft.functional.creation import eye as eye
 from weft.functional.facts import finfo as finfo
@@ -146,9 +160,11 @@ from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.functional.linear_algebra import inner as inner
 from weft.functional.facts import is_complex as is_complex
+from weft.functional.real_numbers import is_conj as is_conj
 from weft.functional.facts import is_floating_point as is_floating_point
 from weft._core import is_grad_enabled as is_grad_enabled
 from weft._core import is_inference_mode_enabled as is_inference_mode_enabled
+from weft.functional.real_numbers import is_neg as is_neg
 from weft.functional.facts import is_nonzero as is_nonzero
 from weft.functional.facts import is_tensor as is_tensor
 from weft.functional.elementwise import isclose as isclose
@@ -161,6 +177,7 @@ from weft.functional.selection import kthvalue as kthvalue
 from weft.batching.scope import lazy as lazy
 from weft.functional.elementwise import lcm as lcm
 from weft.functional.elementwise import lcm as lcm_
+from weft.functional.statistics import ldexp as ldexp
 from weft.functional import linalg as linalg
 from weft.functional.creation import linspace as linspace
 from weft.serialization.api import load as load
@@ -189,11 +206,14 @@ from weft.functional.reductions import mode as mode
 from weft.functional.shaping import movedim as moveaxis
 from weft.functional.shaping import movedim as movedim
 from weft.functional.selection import msort as msort
+from weft.functional.statistics import mvlgamma as mvlgamma
 from weft.functional.elementwise import nan_to_num as nan_to_num
 from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.statistics import nanquantile as nanquantile
 from weft.functional.reductions import nansum as nansum
 from weft.functional.shaping import narrow as narrow
+from weft.functional.copies import narrow_copy as narrow_copy
 from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
@@ -208,10 +228,12 @@ from weft import optim as optim
 from weft.functional.linear_algebra import outer as outer
 from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
+from weft.functional.copies import permute_copy as permute_copy
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
 from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
+from weft.functional.statistics import put as put
 from weft import pytree as pytree
 from weft.functional.reductions import quantile as quantile
 from weft.functional.elementwise import rad2deg as rad2deg
@@ -225,10 +247,14 @@ from weft.functional.creation import randn_like as randn_like
 from weft import random as random
 from weft.functional.creation import randperm as randperm
 from weft.functional.shaping import ravel as ravel
+from weft.functional.real_numbers import real as real
 from weft.functional.activations import relu6 as relu6
 from weft.functional.activations import relu6 as relu6_
+from weft.functional.statistics import renorm as renorm
 from weft.functional.shaping import repeat as repeat
 from weft.functional.selection import repeat_interleave as repeat_interleave
+from weft.functional.real_numbers import resolve_conj as resolve_conj
+from weft.functional.real_numbers import resolve_neg as resolve_neg
 from weft.functional.facts import result_type as result_type
 from weft.functional import return_types as return_types
 from weft.functional.normalization import rms_norm as rms_norm
@@ -246,6 +272,7 @@ from weft.functional.selection import scatter_reduce as scatter_reduce
 from weft.functional.selection import scatter_reduce as scatter_reduce_
 from weft.functional.counting import searchsorted as searchsorted
 from weft.random import seed as seed
+from weft.functional.copies import select_copy as select_copy
 from weft.functional.shaping import select_scatter as select_scatter
 from weft.functional.activations import selu as selu
 from weft.functional.activations import selu as selu_
@@ -259,17 +286,24 @@ from weft.functional.elementwise import sgn as sgn_
 from weft.functional.elementwise import signbit as signbit
 from weft.functional.elementwise import sinc as sinc
 from weft.functional.elementwise import sinc as sinc_
+from weft.functional.copies import slice_copy as slice_copy
 from weft.functional.shaping import slice_scatter as slice_scatter
 from weft.functional.activations import softshrink as softshrink
 from weft.functional.activations import softshrink as softshrink_
 from weft.functional.activations import softsign as softsign
 from weft.functional.activations import softsign as softsign_
 from weft.functional.selection import sort as sort
+from weft.functional import special as special
 from weft.functional.joining import split as split
+from weft.functional.copies import split_copy as split_copy
+from weft.functional.copies import split_with_sizes_copy as split_with_sizes_copy
+from weft.functional.copies import squeeze_copy as squeeze_copy
 from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
+from weft.functional.statistics import sum_to_size as sum_to_size
+from weft.functional.copies import t_copy as t_copy
 from weft.functional.selection import take as take
 from weft.functional.selection import take_along_dim as take_along_dim
 from weft.functional.elementwise import tan as tan
@@ -284,6 +318,9 @@ from weft.functional.activations import threshold as threshold_
 from weft.functional.shaping import tile as tile
 from weft.functional.selection import topk as topk
 from weft.functional.reductions import trace as trace
+from weft.functional.copies import transpose_copy as transpose_copy
+from weft.functional.statistics import trapezoid as trapezoid
+from weft.functional.statistics import trapz as trapz
 from weft.functional.shaping import tril as tril
 from weft.functional.shaping import tril as tril_
 from weft.functional.shaping import tril_indices as tril_indices
@@ -291,15 +328,23 @@ from weft.functional.shaping import triu as triu
 from weft.functional.shaping import triu as triu_
 from weft.functional.shaping import triu_indices as triu_indices
 from weft.functional.arithmetic import div as true_divide
+from weft.functional.copies import unbind_copy as unbind_copy
 from weft.functional.shaping import unflatten as unflatten
 from weft.functional.shaping import unfold as unfold
+from weft.functional.copies import unfold_copy as unfold_copy
 from weft.functional.counting import unique as unique
 from weft.functional.counting import unique_consecutive as unique_consecutive
+from weft.functional.statistics import unravel_index as unravel_index
+from weft.functional.copies import unsafe_chunk as unsafe_chunk
+from weft.functional.copies import unsafe_split as unsafe_split
+from weft.functional.copies import unsafe_split_with_sizes as unsafe_split_with_sizes
+from weft.functional.copies import unsqueeze_copy as unsqueeze_copy
 from weft import utils as utils
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
 from weft.functional.reductions import vector_norm as vector_norm
+from weft.functional.copies import view_copy as view_copy
 from weft.functional.joining import vsplit as vsplit
 from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
@@ -345,6 +390,7 @@ __all__ = [
     "addr_",
     "adjoint",
     "alias",
+    "alias_copy",
     "all",
     "all_",
     "allclose",
@@ -353,6 +399,7 @@ __all__ = [
     "amin",
     "amin_",
     "aminmax",
+    "angle",
     "any",
     "any_",
     "arange",
@@ -370,6 +417,7 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
+    "as_strided_copy",
     "as_strided_scatter",
     "as_tensor",
     "asarray",
@@ -444,12 +492,16 @@ __all__ = [
     "combinations",
     "concat",
     "concatenate",
+    "conj",
+    "conj_physical",
     "contiguous",
     "contiguous_",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "convolution",
     "convolution_",
     "convolution_transpose",
@@ -460,12 +512,14 @@ __all__ = [
     "copy_",
     "copysign",
     "copysign_",
+    "corrcoef",
     "cos",
     "cos_",
     "cosh",
     "cosh_",
     "cosine_similarity",
     "count_nonzero",
+    "cov",
     "cross",
     "cross_entropy",
     "cross_entropy_backward",
@@ -476,13 +530,17 @@ __all__ = [
     "cumprod_",
     "cumsum",
     "cumsum_",
+    "cumulative_trapezoid",
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "detach_copy",
     "device",
     "diag",
     "diag_embed",
+    "diagflat",
     "diagonal",
+    "diagonal_copy",
     "diagonal_scatter",
     "diff",
     "digamma",
@@ -505,6 +563,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "dtype",
+    "e",
     "einsum",
     "elu",
     "elu_",
@@ -526,6 +585,7 @@ __all__ = [
     "exp2_",
     "exp_",
     "expand",
+    "expand_copy",
     "explain",
     "expm1",
     "expm1_",
@@ -618,6 +678,7 @@ __all__ = [
     "index_put_",
     "index_select",
     "index_select_",
+    "inf",
     "inference_mode",
     "initial_seed",
     "inner",
@@ -627,9 +688,11 @@ __all__ = [
     "int64",
     "int8",
     "is_complex",
+    "is_conj",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_neg",
     "is_nonzero",
     "is_tensor",
     "isclose",
@@ -651,6 +714,7 @@ __all__ = [
     "lazy",
     "lcm",
     "lcm_",
+    "ldexp",
     "le",
     "le_",
     "leaky_relu",
@@ -736,16 +800,21 @@ __all__ = [
     "multiply",
     "mv",
     "mv_",
+    "mvlgamma",
+    "nan",
     "nan_to_num",
     "nan_to_num_",
     "nanmean",
+    "nanquantile",
     "nansum",
     "narrow",
+    "narrow_copy",
     "ne",
     "ne_",
     "neg",
     "neg_",
     "negative",
+    "newaxis",
     "nll_loss",
     "nn",
     "no_grad",
@@ -765,6 +834,8 @@ __all__ = [
     "pairwise_distance",
     "permutation",
     "permute",
+    "permute_copy",
+    "pi",
     "poisson",
     "polygamma",
     "positive",
@@ -773,6 +844,7 @@ __all__ = [
     "prod",
     "prod_",
     "promote_types",
+    "put",
     "pytree",
     "quantile",
     "rad2deg",
@@ -786,6 +858,7 @@ __all__ = [
     "random",
     "randperm",
     "ravel",
+    "real",
     "reciprocal",
     "reciprocal_",
     "relu",
@@ -794,10 +867,13 @@ __all__ = [
     "relu_",
     "remainder",
     "remainder_",
+    "renorm",
     "repeat",
     "repeat_interleave",
     "reshape",
     "reshape_",
+    "resolve_conj",
+    "resolve_neg",
     "restride",
     "restride_",
     "result_type",
@@ -824,6 +900,7 @@ __all__ = [
     "searchsorted",
     "seed",
     "select",
+    "select_copy",
     "select_scatter",
     "selu",
     "selu_",
@@ -850,6 +927,7 @@ __all__ = [
     "sinh",
     "sinh_",
     "slice",
+    "slice_copy",
     "slice_scatter",
     "softmax",
     "softmax_",
@@ -861,13 +939,17 @@ __all__ = [
     "softsign",
     "softsign_",
     "sort",
+    "special",
     "split",
+    "split_copy",
     "split_with_sizes",
+    "split_with_sizes_copy",
     "sqrt",
     "sqrt_",
     "square",
     "square_",
     "squeeze",
+    "squeeze_copy",
     "stack",
     "std",
     "std_mean",
@@ -877,9 +959,11 @@ __all__ = [
     "subtract",
     "sum",
     "sum_",
+    "sum_to_size",
     "swapaxes",
     "swapdims",
     "t",
+    "t_copy",
     "take",
     "take_along_dim",
     "tan",
@@ -898,6 +982,9 @@ __all__ = [
     "topk",
     "trace",
     "transpose",
+    "transpose_copy",
+    "trapezoid",
+    "trapz",
     "tril",
     "tril_",
     "tril_indices",
@@ -909,13 +996,20 @@ __all__ = [
     "trunc_",
     "uint8",
     "unbind",
+    "unbind_copy",
     "unflatten",
     "unfold",
+    "unfold_copy",
     "uniform",
     "uniform_",
     "unique",
     "unique_consecutive",
+    "unravel_index",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
     "unsqueeze",
+    "unsqueeze_copy",
     "utils",
     "var",
     "var_",
@@ -923,6 +1017,7 @@ __all__ = [
     "vdot",
     "vector_norm",
     "view",
+    "view_copy",
     "vsplit",
     "vstack",
     "where",
@@ -939,17 +1034,22 @@ __version__: str
 bfloat16: dtype
 bool: dtype
 double: dtype
+e: _float
 float: dtype
 float16: dtype
 float32: dtype
 float64: dtype
 half: dtype
+inf: _float
 int: dtype
 int16: dtype
 int32: dtype
 int64: dtype
 int8: dtype
 long: dtype
+nan: _float
+newaxis: None
+pi: _float
 short: dtype
 uint8: dtype
 

@@ -510,7 +510,7 @@ def _type(self: Tensor, dtype: dtype | None = None) -> Any:
 
 
 def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:
-    def cast(self: Tensor) -> Tensor:
+    def cast(self: Tensor, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - there is one
         return _cast(self, wanted)
 
     cast.__name__ = cast.__qualname__ = wanted.name
@@ -646,6 +646,31 @@ def _is_inference(self: Tensor) -> bool:
     return self._inference
 
 
+def _itself(self: Tensor, *_: Any) -> Tensor:
+    """Return the tensor itself: there is one kind of memory."""
+    return self
+
+
+def _get_device(self: Tensor) -> int:  # noqa: ARG001
+    """Return -1, which stands for the CPU."""
+    return -1
+
+
+def _is_pinned(self: Tensor, *_: Any) -> bool:  # noqa: ARG001
+    """Return False: there is one kind of memory."""
+    return False
+
+
+def _is_signed(self: Tensor) -> bool:
+    """Tell whether the dtype has negative numbers."""
+    return self.dtype is not _core.uint8 and self.dtype is not _core.bool
+
+
+def _is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Tell whether another tensor has the same shape."""
+    return self.shape == other.shape
+
+
 _METHODS: dict[str, Any] = {
     "_is_view": _is_view,
     "__array__": _array,
@@ -671,13 +696,24 @@ _METHODS: dict[str, Any] = {
     "double": _caster(_core.float64),
     "element_size": _element_size,
     "float": _caster(_core.float32),
+    "get_device": _get_device,
     "half": _caster(_core.float16),
     "int": _caster(_core.int32),
     "is_complex": _is_complex,
+    "is_cpu": True,
     "is_cuda": False,
     "is_floating_point": _is_floating_point,
     "is_inference": _is_inference,
+    "is_meta": False,
+    "is_mps": False,
+    "is_nested": False,
+    "is_pinned": _is_pinned,
+    "is_quantized": False,
+    "is_same_size": _is_same_size,
+    "is_shared": _is_pinned,
+    "is_signed": _is_signed,
     "is_sparse": False,
+    "is_xpu": False,
     "layout": "torch.strided",
     "long": _caster(_core.int64),
     "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
@@ -688,10 +724,12 @@ _METHODS: dict[str, Any] = {
     "new_tensor": _new_tensor,
     "new_zeros": _new_filled("zeros"),
     "numpy": _numpy,
+    "pin_memory": _itself,
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
     "retain_grad": _retain_grad,
     "retains_grad": property(_retains_grad, doc="Whether retain_grad() was called."),
+    "share_memory_": _itself,
     "short": _caster(_core.int16),
     "to": _to,
     "type": _type,

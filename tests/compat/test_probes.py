@@ -42,6 +42,17 @@ def test_there_is_no_gpu() -> None:
         torch.zeros(2).cuda()
     with pytest.raises(RuntimeError, match="only the CPU"):
         torch.zeros(2).to("cuda")
+    with pytest.raises(RuntimeError, match="only the CPU"):
+        torch.nn.Linear(2, 2).cuda()
+    x = torch.ones(2, 3)
+    assert x.pin_memory() is x.share_memory_() is x
+    assert x.is_cpu
+    assert not x.is_pinned()
+    assert x.get_device() == -1
+    assert x.is_signed()
+    assert x.is_same_size(torch.zeros(2, 3))
+    assert x[:, torch.newaxis].shape == (2, 1, 3)
+    assert torch.pi == np.pi
 
 
 @pytest.mark.parametrize("use", ["compile", "script", "trace", "autocast"])

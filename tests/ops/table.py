@@ -6,7 +6,9 @@ from tests.ops.row import Row
 from tests.ops.rows import (
     activation,
     arithmetic,
+    composed,
     convolution,
+    copying,
     creation,
     indexing,
     linear_algebra,
@@ -29,6 +31,8 @@ FAMILIES = (
     loss,
     creation,
     random,
+    copying,
+    composed,
 )
 TABLE: tuple[Row, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
 

@@ -54,6 +54,8 @@ class Score:
     outcome: str
     reason: str = ""
     samples: int = 0
+    left_out: int = 0  # samples that could not be compared: complex, sparse, or errors in PyTorch
+    gradients: int = 0  # samples whose gradients were compared too
 
 
 def op_infos() -> dict[str, list[Any]]:
@@ -87,6 +89,8 @@ class Conversion:
             return weft.Size(value)
         if isinstance(value, torch.layout | torch.memory_format):
             return str(value)
+        if isinstance(value, torch.nn.Module):
+            return getattr(weft.nn, type(value).__name__)()
         if isinstance(value, torch.Generator | complex):
             raise NotComparable(f"an argument is a {type(value).__name__}")
         if isinstance(value, list):
@@ -155,10 +159,10 @@ def weft_function(info: Any) -> Callable[..., Any] | None:
 
 
 def is_there(name: str) -> bool:
-    """Tell whether Weft has a function or a method of this name."""
-    for place in (weft, weft.Tensor):
+    """Tell whether Weft has a function or a method of this name, or a method that writes."""
+    for place, each in ((weft, name), (weft.Tensor, name), (weft.Tensor, f"{name}_")):
         try:
-            reduce(getattr, name.split("."), place)
+            reduce(getattr, each.split("."), place)
         except (AttributeError, RuntimeError):
             continue
         return True
@@ -219,8 +223,11 @@ def compare(got: Any, expected: Any, dtype: torch.dtype, what: str, values: bool
             raise Different(f"{what}: off by {error:.1e}")
 
 
-def run_sample(info: Any, function: Callable[..., Any], sample: Any, dtype: torch.dtype) -> None:
-    """Compare one call; raises `Different`, `NotComparable`, or what Weft raised."""
+def run_sample(info: Any, function: Callable[..., Any], sample: Any, dtype: torch.dtype) -> bool:
+    """Compare one call and tell whether gradients were compared too.
+
+    Raises `Different`, `NotComparable`, or what Weft raised.
+    """
     sample = plain(sample)
     convert = Conversion()
     ours = convert((sample.input, tuple(sample.args), dict(sample.kwargs)))
@@ -234,20 +241,22 @@ def run_sample(info: Any, function: Callable[..., Any], sample: Any, dtype: torc
     process = sample.output_process_fn_grad or (lambda result: result)
     got, expected = process(got), process(expected)
     compare(got, expected, dtype, "values", values=info.name not in UNINITIALISED)
-    if convert.leaves and info.name not in UNINITIALISED:
-        compare_gradients(convert.leaves, got, expected, dtype)
+    if not convert.leaves or info.name in UNINITIALISED:
+        return False
+    return compare_gradients(convert.leaves, got, expected, dtype)
 
 
 def compare_gradients(
     leaves: list[tuple[Any, Any]], got: Any, expected: Any, dtype: torch.dtype
-) -> None:
+) -> bool:
+    """Compare gradients, where PyTorch has some."""
     pairs = [
         (left, right)
         for left, right in zip(leaves_of(got), leaves_of(expected), strict=True)
         if is_tensor(right) and right.requires_grad
     ]
     if not pairs:
-        return
+        return False
     random = np.random.default_rng(0)
     seeds = [random.uniform(0.5, 1.5, tuple(right.shape)) for _, right in pairs]
     try:
@@ -258,7 +267,7 @@ def compare_gradients(
             allow_unused=True,
         )
     except RuntimeError:
-        return  # PyTorch has no gradient here
+        return False  # PyTorch has no gradient here
     for left, _ in pairs:
         if not left.requires_grad:
             raise Different("gradients: the result does not require grad")
@@ -276,6 +285,7 @@ def compare_gradients(
         if one is None:
             raise Different("gradients: one is missing")
         compare(one, other, dtype, "gradients")
+    return True
 
 
 # ---- scores --------------------------------------------------------------------------------------
@@ -295,7 +305,7 @@ def score(name: str, infos: list[Any], limit: int | None = None) -> Score:
     """Run the samples of one name."""
     if not is_there(name) and not name.startswith("_"):
         return Score(name, "missing")
-    count, skipped = 0, ""
+    count, left_out, gradients, skipped = 0, 0, 0, ""
     for info in infos:
         function = weft_function(info)
         if function is None:
@@ -306,9 +316,10 @@ def score(name: str, infos: list[Any], limit: int | None = None) -> Score:
         try:
             for dtype, sample in samples_of(info, dtypes, limit):
                 try:
-                    run_sample(info, function, sample, dtype)
+                    gradients += run_sample(info, function, sample, dtype)
                     count += 1
                 except NotComparable as error:
+                    left_out += 1
                     skipped = str(error)
                 except Different as error:
                     return Score(name, "failed", f"{error} [{_said(sample)}]", count)
@@ -316,10 +327,11 @@ def score(name: str, infos: list[Any], limit: int | None = None) -> Score:
                     kind = type(error).__name__
                     return Score(name, "failed", f"{kind}: {error} [{_said(sample)}]", count)
         except Exception as error:  # noqa: BLE001 - PyTorch's own samples
+            left_out += 1
             skipped = f"no samples: {type(error).__name__}"
     if count == 0:
         return Score(name, "skipped", skipped or "no samples of a dtype that Weft has")
-    return Score(name, "passed", "", count)
+    return Score(name, "passed", "", count, left_out, gradients)
 
 
 def _said(sample: Any) -> str:
@@ -353,6 +365,11 @@ def main() -> None:
     for outcome in ("passed", "failed", "missing", "skipped"):
         part = [each for each in found if each.outcome == outcome]
         print(f"\n{outcome}: {len(part)} of {len(found)}")
+        if outcome == "passed":
+            print(f"  gradients compared too: {sum(each.gradients > 0 for each in part)}")
+            partly = [each for each in part if each.left_out]
+            print(f"  some samples left out:  {len(partly)}")
+            print("  " + " ".join(f"{each.name}({each.left_out})" for each in partly))
         if outcome in {"failed", "skipped"}:
             for each in part:
                 print(f"  {each.name:44} {' '.join(each.reason.split())[:230]}")

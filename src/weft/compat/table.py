@@ -60,7 +60,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "torch.random": ("weft.random",),
     "torch.return_types": ("weft.functional.return_types",),
     "torch.serialization": ("weft.serialization", "weft"),
-    "torch.special": ("weft.special",),
+    "torch.special": ("weft.functional.special",),
     "torch.testing": (f"{_PROBES}.testing",),
     "torch.types": (f"{_PROBES}.types",),
     "torch.utils": ("weft.utils",),

@@ -16,6 +16,7 @@ from weft.functional import (  # noqa: F401 (their composites register themselve
     activations,  # pyright: ignore[reportUnusedImport]
     checks,  # pyright: ignore[reportUnusedImport]
     convolution,  # pyright: ignore[reportUnusedImport]
+    copies,  # pyright: ignore[reportUnusedImport]
     counting,  # pyright: ignore[reportUnusedImport]
     einstein,  # pyright: ignore[reportUnusedImport]
     elementwise,  # pyright: ignore[reportUnusedImport]
@@ -23,6 +24,9 @@ from weft.functional import (  # noqa: F401 (their composites register themselve
     losses,  # pyright: ignore[reportUnusedImport]
     normalization,  # pyright: ignore[reportUnusedImport]
     return_types,
+    special,
+    statistics,  # pyright: ignore[reportUnusedImport]
+    volumes,  # pyright: ignore[reportUnusedImport]
 )
 from weft.functional.arithmetic import (
     add,
@@ -99,6 +103,7 @@ from weft.functional.linear_algebra import (
     tensordot,
     vdot,
 )
+from weft.functional.real_numbers import PROPERTIES
 from weft.functional.reductions import (
     aminmax,
     diff,
@@ -257,6 +262,7 @@ for _alias, _name in _ALIASES.items():
 OVERLOADS["row_stack"] = vstack
 OVERLOADS["linalg"] = linalg
 OVERLOADS["return_types"] = return_types
+OVERLOADS["special"] = special
 
 _METHOD_NAMES = """
 add aminmax argsort argwhere cross dist div dsplit equal float_power hsplit index_put inner
@@ -294,7 +300,9 @@ for _alias, _name in _ALIASES.items():
     if _written is not None:
         METHODS[f"{_alias}_"] = renamed(_written, f"{_name}_", f"{_alias}_")
 
+METHODS.update(PROPERTIES)
+
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 
-__all__ = ["METHODS", "OVERLOADS", "linalg", "return_types"]
+__all__ = ["METHODS", "OVERLOADS", "linalg", "return_types", "special"]

@@ -10,7 +10,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.functional.composite import composite
 from weft.functional.creation import arange
-from weft.functional.joining import broadcast_shapes
+from weft.functional.joining import broadcast_shapes, broadcast_tensors
 from weft.functional.reductions import vector_norm
 from weft.functional.selection import repeat_interleave
 from weft.functional.shaping import rolled
@@ -122,6 +122,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     else:
         left = [dim % a.ndim for dim in dims[0]]
         right = [dim % b.ndim for dim in dims[1]]
+    for dim, other in zip(left, right, strict=False):  # a size of one meets any
+        if a.shape[dim] == 1 != b.shape[other]:
+            b = ops.sum(b, [other], True)
+        elif b.shape[other] == 1 != a.shape[dim]:
+            a = ops.sum(a, [dim], True)
     sizes = [a.shape[dim] for dim in left]
     if sizes != [b.shape[dim] for dim in right]:
         raise _core.ShapeError(
@@ -360,6 +365,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         dim: where they lie.
         eps: the least length.
     """
+    x1, x2 = broadcast_tensors(x1, x2)  # a dimension of vectors may be stretched too
     left = x1 / ops.clamp(vector_norm(x1, 2.0, dim, True), eps)
     right = x2 / ops.clamp(vector_norm(x2, 2.0, dim, True), eps)
     return ops.sum(left * right, [dim])

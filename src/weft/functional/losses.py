@@ -357,7 +357,9 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
     """Return the input where the target is 1, and what it lacks to the margin elsewhere."""
-    values = ops.where(target == 1, input, ops.relu(margin - input))
+    near = ops.where(target == -1, 0.0, input).to(input.dtype)
+    far = ops.where(target == 1, 0.0, ops.relu(margin - input)).to(input.dtype)
+    values = near + far
     return reduced("hinge_embedding_loss", values, reduction)
 
 

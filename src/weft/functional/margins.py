@@ -30,7 +30,7 @@ def multi_margin_loss(
         weight: a factor for each class.
         reduction: "mean", "sum" or "none".
     """
-    rows = input if input.ndim == 2 else input.unsqueeze(0)
+    rows = input if input.ndim == 2 else input.reshape(1, -1)
     index = target.reshape(-1, 1)
     if rows.ndim != 2 or rows.shape[0] != index.shape[0]:
         raise _core.ShapeError(
@@ -61,7 +61,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
             f"multilabel_margin_loss(input, target): target must have input's shape; input is "
             f"{tuple(input.shape)}, target is {tuple(target.shape)}."
         )
-    rows, classes = input.reshape(-1, input.shape[-1]), target.reshape(-1, target.shape[-1])
+    width = input.shape[-1] if input.ndim else 1
+    rows, classes = input.reshape(-1, width), target.reshape(-1, width)
     counted = ops.cumprod(ops.ge(classes, 0).to(_core.int64), 1)
     places = classes * counted
     wrong = ops.zeros_like(rows.detach())

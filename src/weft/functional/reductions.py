@@ -329,8 +329,11 @@ def vector_norm(
 
 
 def _norm(x: Tensor, order: float, dim: Any, keepdim: bool) -> Tensor:
-    if order == 0:
-        return ops.sum(ops.ne(x.detach(), 0), dim, keepdim, dtype=x.dtype)
+    if order == 0:  # a count, whose slope is zero
+        is_there = ops.ne(x.detach(), 0).to(x.dtype)
+        return ops.sum(
+            ops.abs(ops.sign(x)) * 0 + is_there if x.requires_grad else is_there, dim, keepdim
+        )
     if order == 1:
         return ops.sum(ops.abs(x), dim, keepdim)
     if order == 2:
@@ -366,6 +369,8 @@ def diff(
         prepend: what stands before the first element.
         append: what stands after the last element.
     """
+    if n == 0:
+        return input
     parts = [part for part in (prepend, input, append) if part is not None]
     result = input if len(parts) == 1 else ops.cat(parts, dim)
     for _ in range(n):
@@ -406,7 +411,7 @@ def quantile(
     shares = [float(q)] if single else [float(share) for share in q.tolist()]
     if any(not 0.0 <= share <= 1.0 for share in shares):
         raise _core.ArgumentError(f"quantile(): q must be between 0 and 1; q is {shares}.")
-    flat = input.reshape(-1) if dim is None else movedim(input, dim, -1)
+    flat = input.reshape(-1) if dim is None or input.ndim == 0 else movedim(input, dim, -1)
     ordered = ops.sort(flat, -1)[0]
     results: list[Tensor] = []
     for share in shares:
@@ -422,7 +427,7 @@ def quantile(
         lower, upper = ops.select(ordered, -1, low), ops.select(ordered, -1, high)
         results.append(ops.lerp(lower, upper, weights[interpolation]))
     if keepdim:
-        if dim is None:
+        if dim is None or input.ndim == 0:
             results = [result.reshape((1,) * input.ndim) for result in results]
         else:
             results = [result.unsqueeze(dim) for result in results]

@@ -327,6 +327,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"channels; weight is {tuple(weight.shape)}, input is {tuple(input.shape)}."
             )
         weight = weight.reshape([1, -1] + [1] * (input.ndim - 2))
+    elif input.ndim == 0:
+        weight = weight.reshape(())
     result = ops.leaky_relu(input, weight)
     show_as(result, "PreluKernelBackward0")
     return result

@@ -479,6 +479,17 @@ class Module(_core.Forward):
         """Move to the processor's memory, where everything is already."""
         return self.to(device="cpu")
 
+    def cuda(self, device: Any = None) -> Self:
+        """Raise: only the CPU is supported so far."""
+        return self.to(device="cuda" if device is None else f"cuda:{device}")
+
+    def compile(self, *_args: Any, **_kwargs: Any) -> None:
+        """Do nothing: Weft runs the Python as it stands."""
+
+    def share_memory(self) -> Self:
+        """Return the module itself: processes that are forked share what is not written."""
+        return self
+
     def train(self, mode: bool = True) -> Self:
         """Switch this module and all below it to training, which dropout and batch norm heed."""
         if not isinstance(cast("Any", mode), bool):

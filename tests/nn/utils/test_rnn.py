@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 import weft
-from weft.nn.utils.rnn import pad_sequence, unpad_sequence
+from weft import nn
+from weft.nn.utils.rnn import (
+    pack_padded_sequence,
+    pack_sequence,
+    pad_packed_sequence,
+    pad_sequence,
+    unpack_sequence,
+    unpad_sequence,
+)
 
 
 def test_padding_and_back():
@@ -30,3 +38,42 @@ def test_padding_and_back():
 def test_errors(parts, options, text):
     with pytest.raises(ValueError, match=text):
         pad_sequence(parts, **options)
+
+
+def test_packing_and_back():
+    batch = weft.arange(12).reshape(3, 4)
+    packed = pack_padded_sequence(batch, [2, 4, 1], batch_first=True, enforce_sorted=False)
+    assert packed.data.tolist() == [4, 0, 8, 5, 1, 6, 7]
+    assert packed.batch_sizes.tolist() == [3, 2, 1, 1]
+    padded, lengths = pad_packed_sequence(packed, batch_first=True, padding_value=-1)
+    assert padded.tolist() == [[0, 1, -1, -1], [4, 5, 6, 7], [8, -1, -1, -1]]
+    assert lengths.tolist() == [2, 4, 1]
+    assert pad_packed_sequence(packed, total_length=6)[0].shape == (6, 3)
+    assert [part.tolist() for part in unpack_sequence(packed)] == [[0, 1], [4, 5, 6, 7], [8]]
+    assert packed.to(weft.float64).data.dtype is weft.float64
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_packed_sequences_run_as_each_alone(name):
+    layer = getattr(nn, name)(3, 4, 2, bidirectional=True)
+    parts = [weft.randn(length, 3) for length in (2, 5, 3)]
+    output, last = layer(pack_sequence(parts, enforce_sorted=False))
+    for i, part in enumerate(parts):
+        alone, state = layer(part)
+        got = unpack_sequence(output)[i]
+        assert float((got - alone).abs().max()) < 1e-5
+        pairs = zip(last, state, strict=True) if name == "LSTM" else [(last, state)]
+        for all_of_them, own in pairs:
+            assert float((all_of_them[:, i] - own).abs().max()) < 1e-5
+
+
+def test_what_cannot_be_packed():
+    batch = weft.zeros(3, 2)
+    with pytest.raises(RuntimeError, match="enforce_sorted=False"):
+        pack_padded_sequence(batch, [1, 3])
+    with pytest.raises(RuntimeError, match="one positive number for each of the 2"):
+        pack_padded_sequence(batch, [3, 0])
+    with pytest.raises(RuntimeError, match="there are 3 steps"):
+        pack_padded_sequence(batch, [4, 1])
+    with pytest.raises(RuntimeError, match="total_length must be 3 or more"):
+        pad_packed_sequence(pack_padded_sequence(batch, [3, 1]), total_length=2)

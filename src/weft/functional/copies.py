@@ -1,0 +1,143 @@
+"""Views as copies: what `x.view(...)` shows, in memory of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.composite import composite
+from weft.functional.joining import split
+from weft.functional.shaping import as_strided, diagonal, narrow, unfold
+
+ops = _core.ops
+
+
+@composite()
+def alias_copy(input: Tensor) -> Tensor:
+    """Copy a tensor."""
+    return ops.clone(input)
+
+
+@composite()
+def as_strided_copy(
+    input: Tensor, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """Copy what `as_strided` shows."""
+    return ops.clone(as_strided(input, size, stride, storage_offset))
+
+
+@composite()
+def detach_copy(input: Tensor) -> Tensor:
+    """Copy a tensor without its history."""
+    return ops.clone(input.detach())
+
+
+@composite()
+def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """Copy what `diagonal` shows."""
+    return ops.clone(diagonal(input, offset, dim1, dim2))
+
+
+@composite()
+def expand_copy(input: Tensor, size: Any) -> Tensor:
+    """Copy what `expand` shows."""
+    return ops.contiguous(ops.expand(input, size)).clone()
+
+
+@composite()
+def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """Copy what `narrow` shows."""
+    return ops.clone(narrow(input, dim, int(start), length))
+
+
+@composite()
+def permute_copy(input: Tensor, dims: Any) -> Tensor:
+    """Copy what `permute` shows."""
+    return ops.clone(ops.permute(input, dims))
+
+
+@composite()
+def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
+    """Copy what `select` shows."""
+    return ops.clone(ops.select(input, dim, index))
+
+
+@composite()
+def slice_copy(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """Copy a part of a dimension."""
+    return ops.clone(ops.slice(input, dim, start or 0, end, step))
+
+
+@composite()
+def split_copy(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Copy the parts that `split` shows."""
+    return tuple(ops.clone(part) for part in split(input, split_size, dim))
+
+
+@composite()
+def split_with_sizes_copy(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Copy parts of given sizes."""
+    return tuple(ops.clone(part) for part in split(input, list(split_sizes), dim))
+
+
+@composite()
+def squeeze_copy(input: Tensor, dim: Any = None) -> Tensor:
+    """Copy what `squeeze` shows."""
+    return ops.clone(input.squeeze() if dim is None else input.squeeze(dim))
+
+
+@composite()
+def t_copy(input: Tensor) -> Tensor:
+    """Copy what `t` shows."""
+    return ops.clone(input.t())
+
+
+@composite()
+def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Copy what `transpose` shows."""
+    return ops.clone(ops.transpose(input, dim0, dim1))
+
+
+@composite()
+def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Copy the slices that `unbind` shows."""
+    return tuple(ops.clone(part) for part in ops.unbind(input, dim))
+
+
+@composite()
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Copy what `Tensor.unfold` shows."""
+    return ops.clone(unfold(input, dimension, size, step))
+
+
+@composite()
+def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
+    """Copy what `unsqueeze` shows."""
+    return ops.clone(ops.unsqueeze(input, dim))
+
+
+@composite()
+def view_copy(input: Tensor, size: Any) -> Tensor:
+    """Copy what `view` shows: a tensor of another shape, or of another dtype over the bytes."""
+    return ops.clone(input.view(size))
+
+
+@composite()
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut a dimension into so many parts, as copies."""
+    return tuple(ops.clone(part) for part in ops.chunk(input, chunks, dim))
+
+
+@composite()
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut a dimension into parts of a size, as copies."""
+    return tuple(ops.clone(part) for part in split(input, split_size, dim))
+
+
+@composite()
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut a dimension into parts of given sizes, as copies."""
+    return tuple(ops.clone(part) for part in split(input, list(split_sizes), dim))

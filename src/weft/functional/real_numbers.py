@@ -1,0 +1,74 @@
+"""What PyTorch's programs ask complex numbers for; all of Weft's are real."""
+
+from __future__ import annotations
+
+import math
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.composite import composite
+
+ops = _core.ops
+
+
+@composite()
+def real(input: Tensor) -> Tensor:
+    """Return the tensor itself: it is real."""
+    return input
+
+
+@composite()
+def conj(input: Tensor) -> Tensor:
+    """Return the tensor itself: it is real."""
+    return input
+
+
+@composite()
+def conj_physical(input: Tensor) -> Tensor:
+    """Return a copy: the tensor is real."""
+    return ops.clone(input)
+
+
+@composite()
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return the tensor itself: nothing is pending."""
+    return input
+
+
+@composite()
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return the tensor itself: nothing is pending."""
+    return input
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """Return False: the tensor is real."""
+    del input
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """Return False: nothing is pending."""
+    del input
+    return False
+
+
+@composite()
+def angle(input: Tensor) -> Tensor:
+    """Return pi for negative elements and 0 for others; NaN stays."""
+    floats = input if input.is_floating_point() else input.to(_core.get_default_dtype())
+    flat = floats * 0.0 if floats.requires_grad else ops.zeros_like(floats)
+    turned = ops.masked_fill(ops.masked_fill(flat, ops.isinf(floats), 0.0), floats < 0, math.pi)
+    return ops.where(ops.isnan(floats.detach()), floats, turned)
+
+
+def _turned(self: Tensor) -> Tensor:
+    return self if self.ndim == 0 else ops.transpose(self, -2, -1)
+
+
+PROPERTIES = {
+    "H": property(_turned, doc="Return the transposed matrix."),
+    "mH": property(_turned, doc="Return the transposed matrices."),
+}

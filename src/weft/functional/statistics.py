@@ -1,0 +1,240 @@
+"""Sums over curves, covariances, and other numbers of data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import _core
+from weft._core import Tensor
+from weft.functional.checks import wrap_dim
+from weft.functional.composite import composite
+from weft.functional.creation import arange
+from weft.functional.reductions import quantile, vector_norm
+from weft.functional.selection import masked_select
+from weft.functional.shaping import diag_embed, diagonal, movedim
+
+ops = _core.ops
+
+
+def _steps(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    """Return the area between each two neighbours."""
+    length = y.shape[dim]
+    if length < 2:
+        return ops.slice(y, dim, 0, 0) * 1.0
+    heights = ops.slice(y, dim, 1) + ops.slice(y, dim, 0, length - 1)
+    if x is None:
+        return heights * (dx / 2)
+    if x.ndim == 1:
+        shape = [1] * y.ndim
+        shape[dim] = -1
+        x = x.reshape(shape)
+    elif x.ndim < y.ndim:
+        x = x.reshape([1] * (y.ndim - x.ndim) + list(x.shape))
+    count = x.shape[dim]
+    return heights * (ops.slice(x, dim, 1) - ops.slice(x, dim, 0, count - 1)) / 2
+
+
+@composite()
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """Return the area below a curve, by the trapezoidal rule.
+
+    Args:
+        y: the heights.
+        x: where they are, or
+        dx: how far apart; 1 if neither is given.
+        dim: the dimension that the curve lies along.
+    """
+    dim = wrap_dim(dim, y.ndim)
+    return ops.sum(_steps(y, x, 1 if dx is None else dx, dim), [dim])
+
+
+@composite()
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+    """Return the area below a curve; see `trapezoid`."""
+    dim = wrap_dim(dim, y.ndim)
+    return ops.sum(_steps(y, x, 1 if dx is None else dx, dim), [dim])
+
+
+@composite()
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+) -> Tensor:
+    """Return the area below a curve up to each element but the first; see `trapezoid`."""
+    dim = wrap_dim(dim, y.ndim)
+    return ops.cumsum(_steps(y, x, 1 if dx is None else dx, dim), dim)
+
+
+@composite()
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """Return the covariances of variables.
+
+    Args:
+        input: one row a variable, one column an observation.
+        correction: subtracted from the number of observations.
+        fweights: how often each observation was made.
+        aweights: how much each observation counts.
+    """
+    if input.ndim > 2:
+        raise _core.ShapeError(f"cov(): input must have 2 or fewer dimensions, not {input.ndim}.")
+    rows = input if input.ndim == 2 else input.reshape(1, -1)
+    rows = rows if rows.is_floating_point() else rows.to(_core.get_default_dtype())
+    weights: Any = None
+    if fweights is not None:
+        weights = fweights
+    if aweights is not None:
+        weights = aweights if weights is None else weights * aweights
+    if weights is None:
+        total: Any = rows.shape[1]
+        mean = ops.mean(rows, 1, True)
+        scaled = rows - mean
+        shifted = scaled
+        divisor: Any = total - correction
+    else:
+        weights = weights.to(rows.dtype)
+        total = ops.sum(weights)
+        mean = ops.sum(rows * weights, [1], True) / total
+        shifted = rows - mean
+        scaled = shifted * weights
+        divisor = total - correction
+        if aweights is not None and correction:
+            divisor = total - correction * ops.sum(weights * aweights) / total
+    if not isinstance(divisor, Tensor):
+        divisor = max(divisor, 0)
+        divisor = math.nan if divisor == 0 and rows.shape[1] == 0 else divisor
+    product = ops.matmul(scaled, shifted.transpose(0, 1))
+    divisor = divisor if isinstance(divisor, Tensor) else ops.full((), divisor, dtype=rows.dtype)
+    result = product / ops.clamp(divisor, 0)
+    return result.reshape(()) if rows.shape[0] == 1 else result
+
+
+@composite()
+def corrcoef(input: Tensor) -> Tensor:
+    """Return the correlations of variables, one row a variable."""
+    covariances = cov(input)
+    if covariances.ndim == 0:
+        return covariances / covariances
+    spread = ops.sqrt(diagonal(covariances))
+    scaled = covariances / spread.unsqueeze(1) / spread.unsqueeze(0)
+    return ops.clamp(scaled, -1.0, 1.0)
+
+
+@composite()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """Make a matrix with all elements on a diagonal."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+@composite()
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """Multiply by two to the power of another tensor."""
+    return input * ops.pow(2.0, other)
+
+
+@composite()
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Shorten the slices along a dimension whose norm is above a bound.
+
+    Args:
+        input: the tensor.
+        p: the norm.
+        dim: which dimension's slices.
+        maxnorm: the bound.
+    """
+    dim = wrap_dim(dim, input.ndim)
+    others = [i for i in range(input.ndim) if i != dim]
+    norms = vector_norm(input, float(p), others, True)
+    factor = ops.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    return input * factor.to(input.dtype)
+
+
+@composite()
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """Sum over the dimensions that broadcasting from a size would have added or stretched."""
+    sizes = list(size[0]) if len(size) == 1 and hasattr(size[0], "__iter__") else list(size)
+    extra = input.ndim - len(sizes)
+    dims = list(range(extra))
+    for i, wanted in enumerate(sizes):
+        if wanted == 1 and input.shape[extra + i] != 1:
+            dims.append(extra + i)
+        elif wanted != input.shape[extra + i]:
+            raise _core.ShapeError(
+                f"sum_to_size(): a tensor of {tuple(input.shape)} cannot be summed to "
+                f"{tuple(sizes)}."
+            )
+    result = ops.sum(input, dims, True) if dims else input
+    return result.reshape(sizes)
+
+
+@composite()
+def nanquantile(
+    input: Tensor,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """Return quantiles of what is not NaN; arguments as for `quantile`."""
+    flat = input.reshape(-1) if dim is None or input.ndim == 0 else movedim(input, dim, -1)
+    rows = flat.reshape(-1, flat.shape[-1])
+    single = not isinstance(q, Tensor) or q.ndim == 0
+    found: list[Tensor] = []
+    for row in ops.unbind(rows, 0):
+        kept = ops.logical_not(ops.isnan(row.detach()))
+        row = masked_select(row, kept) if bool(kept.any()) else row
+        found.append(quantile(row, q, 0, interpolation=interpolation))
+    stacked = ops.stack(found, -1)
+    shape = list(flat.shape[:-1])
+    result = stacked.reshape(shape if single else [stacked.shape[0], *shape])
+    if not keepdim:
+        return result
+    if dim is None:
+        ones = [1] * input.ndim
+        return result.reshape(ones if single else [result.shape[0], *ones])
+    place = wrap_dim(dim, input.ndim)
+    return result if input.ndim == 0 else result.unsqueeze(place if single else place + 1)
+
+
+@composite()
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Turn places in a flattened tensor into places along its dimensions."""
+    sizes = [int(size) for size in shape] if hasattr(shape, "__iter__") else [int(shape)]
+    found: list[Tensor] = []
+    for size in reversed(sizes):
+        found.append(ops.remainder(indices, size))
+        indices = ops.floor_divide(indices, size)
+    return tuple(reversed(found))
+
+
+@composite()
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write elements to places of the flattened input, in a copy.
+
+    Args:
+        input: the tensor.
+        index: the places.
+        source: what to write, as many elements.
+        accumulate: whether to add instead.
+    """
+    flat = input.reshape(-1)
+    places = ops.remainder(index.reshape(-1), max(flat.numel(), 1))
+    values = source.reshape(-1).to(input.dtype)
+    if accumulate:
+        return ops.scatter_add(flat, 0, places, values).reshape(input.shape)
+    return ops.scatter(flat, 0, places, values).reshape(input.shape)
+
+
+@composite()
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """Return the logarithm of the gamma function of `p` dimensions."""
+    floats = input if input.is_floating_point() else input.to(_core.get_default_dtype())
+    steps = (arange(p) * -0.5).to(floats.dtype)
+    total = ops.sum(ops.lgamma(floats.unsqueeze(-1) + steps), [-1])
+    return total + p * (p - 1) / 4 * math.log(math.pi)
