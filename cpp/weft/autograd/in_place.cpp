@@ -1,5 +1,7 @@
 #include "weft/autograd/in_place.h"
 
+#include <algorithm>
+
 #include "ops.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
@@ -16,6 +18,24 @@ using graph::Value;
 using graph::Values;
 using ViewChain = std::vector<TensorData::ViewStep>;
 
+bool is_by_strides(const TensorData::ViewStep& step) { return step.op == &ops::op_strided_view; }
+
+// What a chain of views shows of a tensor that has the base's shape and lies in memory in its own
+// way: views by strides see it where the base's elements lay.
+Value look_through(const ViewChain& chain, Value value) {
+  for (const TensorData::ViewStep& step : chain) {
+    if (!is_by_strides(step)) {
+      value = apply_views({step}, value);
+      continue;
+    }
+    const graph::Arguments view(*step.op, step.attributes);
+    value = ops::restride(value, view.integers("input_stride"), view.integer("input_offset"),
+                          view.integers("size"), view.integers("stride"),
+                          view.integer("storage_offset"));
+  }
+  return value;
+}
+
 // The history of a base after one of its views was written: inputs are the old base and what was
 // written.
 class ViewWrite : public graph::CustomRule {
@@ -28,7 +48,7 @@ class ViewWrite : public graph::CustomRule {
     Values results(2);
     const Value gradient = ops::contiguous(gradients[0]);
     if (node.edges[0].node) results[0] = ops::where(mask(), gradient, 0.0);
-    if (node.edges[1].node) results[1] = apply_views(chain_, gradient);
+    if (node.edges[1].node) results[1] = look_through(chain_, gradient);
     return results;
   }
 
@@ -38,10 +58,18 @@ class ViewWrite : public graph::CustomRule {
     graph::ModesGuard guard;
     modes.grad = false;
     const Value result = ops::ones(sizes_, graph::DType::boolean);
-    const Value part = apply_views(chain_, result);
-    const Value operands[] = {part, graph::number_value_bool(false)};
-    graph::record_into(ops::op_copy, operands, {}, part.array());
-    return result;
+    if (std::none_of(chain_.begin(), chain_.end(), is_by_strides)) {
+      const Value part = apply_views(chain_, result);
+      const Value operands[] = {part, graph::number_value_bool(false)};
+      graph::record_into(ops::op_copy, operands, {}, part.array());
+      return result;
+    }
+    const int64_t count = result.count();
+    const Value all = ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64);
+    const Value places = ops::reshape(look_through(chain_, ops::reshape(all, sizes_)), {-1});
+    const Value written = ops::zeros(places.sizes(), graph::DType::boolean);
+    const Value flat = ops::index_put(ops::reshape(result, {count}), {places}, written, {0});
+    return ops::reshape(flat, sizes_);
   }
 
   ViewChain chain_;
