@@ -1,6 +1,7 @@
 // Backward for Python, the modes of recording, and facts about graphs.
 #include "ops.h"
 #include "weft/autograd/engine.h"
+#include "weft/autograd/lazy.h"
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
@@ -56,9 +57,9 @@ Value implicit_gradient(const Value& value) {
 
 void add_root(autograd::Request& request, const TensorObject& root,
               const std::optional<TensorObject>& given) {
-  const Value& value = root.computed();
+  const Value& value = root.value();
   if (!value->requires_grad) refuse_root(value);
-  Value gradient = given ? given->computed() : implicit_gradient(value);
+  Value gradient = given ? given->value() : implicit_gradient(value);
   if (gradient.sizes() != value.sizes()) {
     const size_t i = request.roots.size();
     base::fail(ErrorKind::shape, "Mismatch in shape: grad_output[", i, "] has a shape of ",
@@ -67,6 +68,12 @@ void add_root(autograd::Request& request, const TensorObject& root,
   if (gradient.dtype() != value.dtype()) gradient = ops::cast(gradient, value.dtype());
   request.roots.push_back(value);
   request.gradients.push_back(std::move(gradient));
+}
+
+// Everything that the engine looks at, at once: what a map's examples wait for runs together.
+void compute(const autograd::Request& request) {
+  for (const auto* values : {&request.roots, &request.gradients, &request.inputs})
+    graph::demand(*values);
 }
 
 nb::tuple run_backward(const std::vector<TensorObject>& tensors,
@@ -83,14 +90,17 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
   }
   for (size_t i = 0; i < tensors.size(); ++i) add_root(request, tensors[i], gradients[i]);
   for (size_t i = 0; inputs && i < inputs->size(); ++i) {
-    const Value& value = (*inputs)[i].computed();
+    const Value& value = (*inputs)[i].value();
     if (!value->requires_grad) {
       base::fail(ErrorKind::gradient,
                  "One of the differentiated Tensors does not require grad (input ", i, ")");
     }
     request.inputs.push_back(value);
   }
-  const std::vector<Value> results = autograd::run_backward(request);
+  const bool waits = autograd::gradients_can_wait(request);
+  if (!waits) compute(request);
+  const std::vector<Value> results =
+      waits ? autograd::record_backward(request) : autograd::run_backward(request);
   return wrapped(Values(results.begin(), results.end()));
 }
 
@@ -98,6 +108,7 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
 void backward_of_one(const TensorObject& tensor) {
   autograd::Request request;
   add_root(request, tensor, std::nullopt);
+  compute(request);
   autograd::run_backward(request);
 }
 
