@@ -164,7 +164,8 @@ class Optimizer:
             ValueError: if the state has a tensor of another shape; subclasses that keep such define
                 this method.
         """
-        group = next(g for g in self.param_groups if any(p is param for p in g["params"]))
+        owners = (g for g in self.param_groups if any(p is param for p in g["params"]))
+        settings = next(owners, self.defaults)
         state = dict(self.state[param])
         for name, entry in state.items():
             if not isinstance(entry, Tensor) or entry.dim() == 0:
@@ -174,7 +175,7 @@ class Optimizer:
                     f"{type(self).__name__} cannot follow growth: it keeps {name} of shape "
                     f"{tuple(entry.shape)} for a parameter of shape {tuple(param.shape)}."
                 )
-            first = group[self._first_values[name]] if name in self._first_values else 0.0
+            first = settings[self._first_values[name]] if name in self._first_values else 0.0
             grown = full(growth.after, float(first), dtype=entry.dtype)
             state[name] = growth.write(entry, grown)
         return state
