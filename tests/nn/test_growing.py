@@ -146,6 +146,20 @@ def test_batch_norm_keeps_its_statistics_and_their_count() -> None:
     assert set(norm.state_dict()) == set(nn.BatchNorm1d(3).state_dict())
 
 
+def test_instance_norm_without_parameters_only_has_another_size() -> None:
+    norm = nn.grow_(nn.InstanceNorm1d(2), num_features=4)
+    assert norm(weft.randn(1, 4, 5)).shape == (1, 4, 5)
+
+
+def test_bilinear_keeps_its_outputs() -> None:
+    layer = nn.Bilinear(2, 3, 2)
+    one, two = weft.randn(4, 2), weft.randn(4, 3)
+    before = layer(one, two)
+    nn.grow_(layer, in1_features=4, in2_features=5, out_features=3)
+    wider = weft.cat([one, weft.randn(4, 2)], 1), weft.cat([two, weft.randn(4, 2)], 1)
+    assert same(layer(*wider)[:, :2], before)
+
+
 def test_layer_norm_has_another_function_afterwards() -> None:
     norm = nn.grow_(nn.LayerNorm(3), normalized_shape=5)
     assert norm.normalized_shape == (5,)
@@ -255,6 +269,8 @@ class TestErrors:
             nn.grow_(nn.ReLU(), features=3)
         with pytest.raises(TypeError, match="a Conv1d like this one cannot grow"):
             nn.grow_(nn.Conv1d(4, 4, 3, groups=2), out_channels=8)
+        with pytest.raises(TypeError, match="a PReLU like this one cannot grow"):
+            nn.grow_(nn.PReLU(), num_parameters=8)
         with pytest.raises(TypeError, match="a LayerNorm like this one cannot grow"):
             nn.grow_(nn.LayerNorm((2, 3)), normalized_shape=8)
 

@@ -56,7 +56,7 @@ def _layout(layer: Any) -> _Layout | None:
         case normalization.LayerNorm() | normalization.RMSNorm():
             if len(layer.normalized_shape) == 1:
                 return _pair(_Axis("normalized_shape"))
-        case PReLU():
+        case PReLU() if layer.num_parameters > 1:  # one is for all channels
             return {"weight": (_Axis("num_parameters"),)}
         case recurrent.RNNCellBase():
             return _recurrent(layer.gate_count, _reading("input_size"), "")
