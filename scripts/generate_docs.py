@@ -15,6 +15,7 @@ from typing import Any
 
 import weft
 from weft import _core
+from weft._op_docs import examples
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -237,7 +238,8 @@ def op_text(op: dict[str, Any]) -> str:
     if public is not None and not isinstance(public, _core.OpFunction):
         notes.append(f"`weft.{name}` is [a function](functional.md) over this op.")
     doc = " ".join(op["doc"].split())
-    return heading(name, op["signature"]) + f"{doc}\n\n{' '.join(notes)}\n"
+    example = f"```python\n{examples()[name]}\n```" if name in examples() else ""
+    return heading(name, op["signature"]) + f"{doc}\n\n{' '.join(notes)}\n\n{example}\n"
 
 
 def family_page(family: str, rows: list[dict[str, Any]]) -> str:
