@@ -350,9 +350,10 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return the learning rates, and set the momentums."""
         step = self.last_epoch
-        if step > self.total_steps - 1:
+        if step > self.total_steps:
             raise ValueError(f"OneCycleLR: step {step} is beyond the {self.total_steps} in all.")
-        phase = next(i for i, end in enumerate(self.ends[1:]) if step <= end)
+        last = len(self.ends) - 2
+        phase = next((i for i in range(last) if step <= self.ends[i + 1]), last)
         start, end = self.ends[phase : phase + 2]
         share = (step - start) / (end - start)
         if self.cycle_momentum:
