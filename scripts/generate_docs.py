@@ -15,7 +15,7 @@ from typing import Any
 
 import weft
 from weft import _core
-from weft._op_docs import examples
+from weft._core_docs import examples, with_example
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -32,7 +32,13 @@ MODULE_PAGES = {
         "The same computations as functions.",
     ),
     "nn-init": ("weft.nn.init", ("weft.nn.init",), "Ways to fill parameters."),
-    "nn-utils": ("weft.nn.utils", ("weft.nn.utils",), "Helpers around parameters and sequences."),
+    "nn-utils": (
+        "weft.nn.utils",
+        ("weft.nn.utils", "weft.nn.utils.rnn"),
+        "Helpers around parameters and sequences.",
+    ),
+    "linalg": ("weft.linalg", ("weft.functional.linalg",), "Linear algebra."),
+    "special": ("weft.special", ("weft.functional.special",), "Special functions."),
     "optim": ("weft.optim", ("weft.optim", "weft.optim.lr_scheduler"), "Optimizers."),
     "autograd": (
         "weft.autograd",
@@ -60,7 +66,7 @@ MODULE_PAGES = {
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "distributions": (
         "weft.distributions",
-        ("weft.distributions",),
+        ("weft.distributions", "weft.distributions.constraints"),
         "Probability distributions: to draw from, and to differentiate.",
     ),
     "utils-data": (
@@ -170,6 +176,8 @@ def heading(title: str, call: str) -> str:
 
 def function_text(title: str, value: Any) -> str:
     doc = without_signature(inspect.getdoc(value) or "")
+    if ">>>" not in doc:
+        doc = with_example(doc, title)
     return heading(title, f"{title}{signature_text(value)}") + markdown(doc) + "\n"
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import weft
 from weft import _core
-from weft._op_docs import examples
+from weft._core_docs import examples
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "weft"
 COLUMNS = 100
