@@ -83,31 +83,40 @@ def is_there(name: Name) -> bool:
     return found_in_weft(name) is not _NOTHING
 
 
-def parameters_of(value: Any) -> set[str] | None:
-    """Return the names of a function's parameters; None if it takes any, or nobody knows."""
+def parameters_of(value: Any) -> dict[str, bool] | None:
+    """Return the parameters of a function and whether they are given by name only.
+
+    None if it takes any, or nobody knows.
+    """
     value = inspect.unwrap(value)
     if isinstance(value, _core.OpFunction):
-        return {"self", *re.findall(r"(\w+): ", value.signature)}
+        positional, _, by_name = value.signature.partition("*, ")
+        names = dict.fromkeys(re.findall(r"(\w+): ", positional), False)
+        return names | dict.fromkeys(re.findall(r"(\w+): ", by_name), True)
     try:
         given = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):
         return None
     takes_any = any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in given)
-    return None if takes_any else {each.name for each in given}
+    return None if takes_any else {each.name: each.kind == each.KEYWORD_ONLY for each in given}
 
 
-def lacking_parameters(name: Name, value: Any) -> list[str]:
-    """Return the parameters that PyTorch's function has and Weft's has not."""
+def difference_of_parameters(name: Name, value: Any) -> str:
+    """Say which of PyTorch's parameters a function lacks, or takes by name only; "" if none."""
     ours = parameters_of(value) if callable(value) else None
     if ours is None:
-        return []
-    # PyTorch's first argument goes by other names where it cannot be given by name.
-    theirs = name.parameters if name.place in CLASSES else name.parameters[1:]
-    return [
-        each
-        for each in theirs
-        if each not in ours | LEFT_OUT and each[0] not in "_*" and not keyword.iskeyword(each)
+        return ""
+    theirs = [
+        each for each in name.parameters if each not in LEFT_OUT and not keyword.iskeyword(each)
     ]
+    if name.place not in CLASSES and theirs[:1] != ["*"]:
+        del theirs[:1]  # What comes first is hardly ever given by name.
+    by_place = theirs[: theirs.index("*")] if "*" in theirs else theirs
+    lacks = [f"`{each}`" for each in theirs if each not in ours and each[0] not in "_*"]
+    by_name = [f"`{each}`" for each in by_place if ours.get(each)]
+    said = [f"has no {', '.join(lacks)}"] if lacks else []
+    said += [f"takes {', '.join(by_name)} by name only"] if by_name else []
+    return "; ".join(said)
 
 
 @cache
@@ -122,8 +131,8 @@ def status(name: Name) -> tuple[str, str]:
         return "missing", reason(name.full)
     if name.full in said_differences():
         return "differs", said_differences()[name.full]
-    lacks = ", ".join(f"`{each}`" for each in lacking_parameters(name, value))
-    return ("differs", f"has no {lacks}") if lacks else ("same", "")
+    how = difference_of_parameters(name, value)
+    return ("differs", how) if how else ("same", "")
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -150,7 +159,7 @@ The same seed gives the same random numbers, so a script's losses can be compare
 ## When a name is missing
 
 The error says which names are near, and under "missing" below is why. Much of it can be written
-with what is there: [CONTRIBUTING.md](../CONTRIBUTING.md) shows how to add a function of several ops.
+with what is there; [CONTRIBUTING.md](../CONTRIBUTING.md) says how such functions are added.
 `weft.load` reads what PyTorch's `torch.save` wrote, so a part of the work can stay with PyTorch.
 
 ## In numbers

@@ -59,8 +59,8 @@ DIFFERENCES = (
     Difference(
         "",
         (
-            "Errors name the op, the arguments and your line. Each is also the type that "
-            "PyTorch raises (`ShapeError` is a `RuntimeError`), but messages differ."
+            "Errors name the op and the arguments. They can be caught as PyTorch's: `ShapeError` "
+            "is a `RuntimeError`, `OutOfRangeError` an `IndexError`. Their texts differ."
         ),
         "torch.ones(2) + torch.ones(3)",
         "raises ShapeError",

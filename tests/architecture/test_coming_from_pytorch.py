@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import weft
 from scripts import generate_coming_from_pytorch, generate_nn_coverage
-from scripts.generate_coming_from_pytorch import Name, status, torch_names
+from scripts.generate_coming_from_pytorch import (
+    Name,
+    found_in_weft,
+    said_differences,
+    status,
+    torch_names,
+)
 from scripts.pytorch_differences import DIFFERENCES, Difference, outcome
 
 
@@ -29,6 +37,19 @@ def test_differences_are_about_names_that_are_there() -> None:
     assert [name for name in said if name not in known] == []
     assert [name for name in said if status(known[name])[0] != "differs"] == []
     assert len(said) == len(set(said)), "a name differs in one place"
+
+
+def test_arguments_that_are_said_to_be_missing_are() -> None:
+    shown = 0
+    for name in (name for names in torch_names().values() for name in names):
+        how = status(name)[1].partition(";")[0]
+        if name.full in said_differences() or not how.startswith("has no"):
+            continue
+        for argument in re.findall(r"`(\w+)`", how):
+            with pytest.raises(TypeError, match=argument):
+                found_in_weft(name)(**{argument: None})
+            shown += 1
+    assert shown > 0
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
     python -m tests.oracle.torch_names
 
-A line of scripts/torch_names.txt is a name and, of what can be called, the names of its parameters;
-"?" stands before what PyTorch does not document. The last section has the Module classes.
+A line of scripts/torch_names.txt is a name and, of what can be called, its parameters, after "*"
+those that are given by name only or have no fixed place. "?" stands before what PyTorch does not
+document. The last section has the Module classes.
 """
 
 from __future__ import annotations
@@ -55,33 +56,48 @@ def names(where: Any) -> list[str]:
 
 
 def parameters(where: str, name: str, value: Any) -> list[str] | None:
-    """Return the names of parameters; None if they are not known."""
-    of_class = inspect.isclass(place(where))
-    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{_PREFIXES.get(where, '')}{name}")
+    """Return the names of parameters, after "*" those by name only; None if they are not known."""
     if isinstance(value, types.FunctionType | type):
         try:
-            found = inspect.signature(value).parameters.values()
+            given = inspect.signature(value).parameters.values()
         except (TypeError, ValueError):
             return None
         stars = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
-        return [f"{stars.get(each.kind, '')}{each.name}" for each in found if each.name != "self"]
-    known: dict[str, None] = {}
-    for schema in schemas:
-        arguments = schema.arguments
-        # Others are of the compiler's numbers and lists.
-        of_tensors = arguments and str(arguments[0].type) == "Tensor"
-        if of_tensors and not any(argument.is_out for argument in arguments):
-            known.update(dict.fromkeys(argument.name for argument in arguments))
-    if of_class:
-        known.pop("self", None)
-    return ["input" if each == "self" else each for each in known] if known else None
+        by_name = {f"{stars.get(p.kind, '')}{p.name}": p.kind == p.KEYWORD_ONLY for p in given}
+    else:
+        by_name = by_schema(f"aten::{_PREFIXES.get(where, '')}{name}")
+    if inspect.isclass(place(where)):
+        by_name.pop("self", None)
+    positional = [each for each, only in by_name.items() if not only]
+    others = [each for each, only in by_name.items() if only]
+    return [*positional, *(["*"] if others else []), *others] if by_name else None
+
+
+def by_schema(op: str) -> dict[str, bool]:
+    """Return the parameters of all forms of an op, and which have no place in all of them."""
+    forms = [
+        schema.arguments
+        for schema in torch._C._jit_get_schemas_for_operator(op)
+        # Others are of the compiler's numbers and lists, of named dimensions, or write into `out`.
+        if schema.arguments
+        and str(schema.arguments[0].type) == "Tensor"
+        and "Dimname" not in str(schema)
+        and not any(argument.is_out for argument in schema.arguments)
+    ]
+    found: dict[str, bool] = {}
+    for form in forms:
+        for place, argument in enumerate(form):
+            fixed = all(len(each) > place and each[place].name == argument.name for each in forms)
+            found.setdefault(argument.name, argument.kwarg_only or not fixed)
+    return found
 
 
 def line(where: str, name: str) -> str:
     value = getattr(place(where), name)
     documented = not callable(value) or bool(inspect.getdoc(value))
     given = parameters(where, name, value) if callable(value) else None
-    shown = "" if given is None else f"({', '.join(given)})"
+    given = given and ["input" if each == "self" else each for each in given]
+    shown = f"({', '.join(given)})" if given else ""
     return f"{'' if documented else '?'}{name}{shown}"
 
 
