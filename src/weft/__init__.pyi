@@ -2163,7 +2163,7 @@ def isfinite(input: Tensor) -> Tensor:
     """Tells which elements are neither infinite nor NaN.
 
     Example:
-        >>> weft.isfinite(weft.tensor([1.0, float("inf"), float("nan")]))
+        >>> weft.isfinite(weft.tensor([1.0, weft.inf, weft.nan]))
         tensor([ True, False, False])
     """
 def isfinite_(input: Tensor) -> Tensor:
@@ -2172,7 +2172,7 @@ def isinf(input: Tensor) -> Tensor:
     """Tells which elements are infinite.
 
     Example:
-        >>> weft.isinf(weft.tensor([1.0, float("-inf"), float("nan")]))
+        >>> weft.isinf(weft.tensor([1.0, -weft.inf, weft.nan]))
         tensor([False,  True, False])
     """
 def isinf_(input: Tensor) -> Tensor:
@@ -2181,7 +2181,7 @@ def isnan(input: Tensor) -> Tensor:
     """Tells which elements are NaN.
 
     Example:
-        >>> weft.isnan(weft.tensor([1.0, float("inf"), float("nan")]))
+        >>> weft.isnan(weft.tensor([1.0, weft.inf, weft.nan]))
         tensor([False, False,  True])
     """
 def isnan_(input: Tensor) -> Tensor:
@@ -2417,7 +2417,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
 
     Example:
         >>> x = weft.tensor([1.0, 2.0, 3.0])
-        >>> weft.masked_fill(x, x > 1.5, float("-inf"))
+        >>> weft.masked_fill(x, x > 1.5, -weft.inf)
         tensor([1., -inf, -inf])
     """
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:

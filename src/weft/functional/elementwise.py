@@ -33,7 +33,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.fmax(weft.tensor([1.0, float("nan")]), weft.tensor([3.0, 2.0]))  # nan loses
+        >>> weft.fmax(weft.tensor([1.0, weft.nan]), weft.tensor([3.0, 2.0]))  # nan loses
         tensor([3., 2.])
     """
     return ops.where(ops.logical_or(ops.ge(input, other), ops.isnan(other)), input, other)
@@ -45,7 +45,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.fmin(weft.tensor([1.0, float("nan")]), weft.tensor([3.0, 2.0]))
+        >>> weft.fmin(weft.tensor([1.0, weft.nan]), weft.tensor([3.0, 2.0]))
         tensor([1., 2.])
     """
     return ops.where(ops.logical_or(ops.le(input, other), ops.isnan(other)), input, other)
@@ -111,7 +111,7 @@ def isposinf(input: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.isposinf(weft.tensor([float("inf"), float("-inf"), 1.0]))
+        >>> weft.isposinf(weft.tensor([weft.inf, -weft.inf, 1.0]))
         tensor([ True, False, False])
     """
     return ops.eq(input, math.inf)
@@ -123,7 +123,7 @@ def isneginf(input: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.isneginf(weft.tensor([float("inf"), float("-inf"), 1.0]))
+        >>> weft.isneginf(weft.tensor([weft.inf, -weft.inf, 1.0]))
         tensor([False,  True, False])
     """
     return ops.eq(input, -math.inf)
@@ -349,7 +349,7 @@ def nan_to_num(
 
     Example:
         >>> import weft
-        >>> weft.nan_to_num(weft.tensor([float("nan"), float("inf")]), posinf=9.0)
+        >>> weft.nan_to_num(weft.tensor([weft.nan, weft.inf]), posinf=9.0)
         tensor([0., 9.])
     """
     if not input.is_floating_point():

@@ -361,7 +361,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
     Example:
         >>> import weft
-        >>> weft.nansum(weft.tensor([1.0, float("nan"), 2.0]))
+        >>> weft.nansum(weft.tensor([1.0, weft.nan, 2.0]))
         tensor(3.)
     """
     return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim, dtype=dtype)
@@ -372,7 +372,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
     Example:
         >>> import weft
-        >>> weft.nanmean(weft.tensor([1.0, float("nan"), 2.0]))
+        >>> weft.nanmean(weft.tensor([1.0, weft.nan, 2.0]))
         tensor(1.5000)
     """
     present = ops.logical_not(ops.isnan(input.detach()))

@@ -241,7 +241,7 @@ def nanquantile(
 
     Example:
         >>> import weft
-        >>> weft.nanquantile(weft.tensor([0.0, float("nan"), 2.0]), 0.5)
+        >>> weft.nanquantile(weft.tensor([0.0, weft.nan, 2.0]), 0.5)
         tensor(1.)
     """
     flat = input.reshape(-1) if dim is None or input.ndim == 0 else movedim(input, dim, -1)
