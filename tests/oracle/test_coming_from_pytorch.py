@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -18,6 +19,13 @@ from weft._core_docs import examples
 def test_names_are_up_to_date() -> None:
     said = written.FILE.read_text(encoding="utf-8")
     assert said == written.text(), "run python -m tests.oracle.torch_names"
+
+
+@pytest.fixture(autouse=True)
+def _distributions_check_again() -> Iterator[None]:
+    """`torch.compile` switches the checks of PyTorch's distributions off for the whole process."""
+    yield
+    torch.distributions.Distribution.set_default_validate_args(True)
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.names or each.text[:40])
