@@ -15,6 +15,7 @@ from typing import Any
 
 import weft
 from weft import _core
+from weft._core_docs import examples, with_example
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -31,7 +32,13 @@ MODULE_PAGES = {
         "The same computations as functions.",
     ),
     "nn-init": ("weft.nn.init", ("weft.nn.init",), "Ways to fill parameters."),
-    "nn-utils": ("weft.nn.utils", ("weft.nn.utils",), "Helpers around parameters and sequences."),
+    "nn-utils": (
+        "weft.nn.utils",
+        ("weft.nn.utils", "weft.nn.utils.rnn"),
+        "Helpers around parameters and sequences.",
+    ),
+    "linalg": ("weft.linalg", ("weft.functional.linalg",), "Linear algebra."),
+    "special": ("weft.special", ("weft.functional.special",), "Special functions."),
     "optim": ("weft.optim", ("weft.optim", "weft.optim.lr_scheduler"), "Optimizers."),
     "autograd": (
         "weft.autograd",
@@ -59,7 +66,7 @@ MODULE_PAGES = {
     "pytree": ("weft.pytree", ("weft.pytree",), "Nested containers as lists of leaves."),
     "distributions": (
         "weft.distributions",
-        ("weft.distributions",),
+        ("weft.distributions", "weft.distributions.constraints"),
         "Probability distributions: to draw from, and to differentiate.",
     ),
     "utils-data": (
@@ -169,6 +176,8 @@ def heading(title: str, call: str) -> str:
 
 def function_text(title: str, value: Any) -> str:
     doc = without_signature(inspect.getdoc(value) or "")
+    if ">>>" not in doc:
+        doc = with_example(doc, title)
     return heading(title, f"{title}{signature_text(value)}") + markdown(doc) + "\n"
 
 
@@ -182,7 +191,7 @@ def members(value: type) -> list[str]:
         if name.startswith("_") or not described or not doc:
             continue
         text = name if isinstance(plain, property) else f"{name}{signature_text(plain)}"
-        text = re.sub(r"\(self(, )?", "(", text)
+        text = re.sub(r"\((self|cls)(, )?", "(", text)
         lines.append(f"- `{text}`: {first_sentence(doc)}")
     return lines
 
@@ -237,7 +246,8 @@ def op_text(op: dict[str, Any]) -> str:
     if public is not None and not isinstance(public, _core.OpFunction):
         notes.append(f"`weft.{name}` is [a function](functional.md) over this op.")
     doc = " ".join(op["doc"].split())
-    return heading(name, op["signature"]) + f"{doc}\n\n{' '.join(notes)}\n"
+    example = f"```python\n{examples()[name]}\n```" if name in examples() else ""
+    return heading(name, op["signature"]) + f"{doc}\n\n{' '.join(notes)}\n\n{example}\n"
 
 
 def family_page(family: str, rows: list[dict[str, Any]]) -> str:
@@ -250,28 +260,37 @@ def family_page(family: str, rows: list[dict[str, Any]]) -> str:
     return NOTE + title + body
 
 
+def method_text(name: str, value: Any) -> str:
+    """Write a method of Tensor that is no function of the package."""
+    signature = re.sub(r"^\((self|input|\$self)(: \w+)?(, )?(/, |/)?", "(", signature_text(value))
+    doc = inspect.getdoc(value) or ""
+    doc = doc if ">>>" in doc else with_example(doc, f"Tensor.{name}")
+    return heading(name, f"Tensor.{name}{signature}") + markdown(doc) + "\n"
+
+
 def tensor_page() -> str:
     """Write what Tensor has besides ops."""
-    methods, properties = [], []
+    methods: list[str] = []
+    properties: list[str] = []
+    functions: list[str] = []
     for name in sorted(dir(weft.Tensor)):
-        if name.startswith("_"):
-            continue
         value = inspect.getattr_static(weft.Tensor, name)
         doc = inspect.getdoc(value) or ""
-        if isinstance(value, _core.OpFunction) or not doc or isinstance(value, bool | str | int):
+        if name.startswith("_") or not doc or isinstance(value, bool | str | int):
             continue
         if inspect.isdatadescriptor(value):
             properties.append(f"- `{name}`: {first_sentence(doc)}")
+        elif callable(getattr(weft, name, None) or getattr(weft, name.removesuffix("_"), None)):
+            functions.append(f"`{name}`")
         else:
-            signature = re.sub(
-                r"\((self|input)(: Tensor)?(, )?(/, |/)?", "(", signature_text(value)
-            )
-            methods.append(f"- `{name}{signature}`: {first_sentence(doc)}")
-    text = (
-        "# weft.Tensor\n\nEvery op whose first argument is `input` is a method too; see its page.\n"
+            methods.append(method_text(name, value))
+    text = "# weft.Tensor\n\n" + markdown(inspect.getdoc(weft.Tensor) or "")
+    text += "\n\n## Properties\n\n" + "\n".join(properties)
+    text += (
+        "\n\n## Functions that are methods too\n\n"
+        "The tensor is their first argument; a trailing underscore writes the result over it.\n\n"
     )
-    text += "\n## Properties\n\n" + "\n".join(properties)
-    text += "\n\n## Methods that are not ops\n\n" + "\n".join(methods) + "\n"
+    text += ", ".join(functions) + ".\n\n## Methods\n\n" + "\n".join(methods)
     return NOTE + text
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tests.oracle.module_cases import CASES, REASONS, SPECIAL, TORCH_NAMES  # noqa: E402
-from weft import nn  # noqa: E402
+from scripts.generate_coming_from_pytorch import MODULE_CLASSES, ROOT, torch_names
+from scripts.pytorch_differences import reason
+from tests.oracle.module_cases import CASES, SPECIAL
+from weft import nn
 
 PAGE = ROOT / "docs" / "nn-coverage.md"
 _PAGE = """\
@@ -34,7 +30,8 @@ def page() -> str:
         compared[case.name] = compared.get(case.name, 0) + 1
     rows: list[str] = []
     there = 0
-    for name in TORCH_NAMES:
+    names = [each.name for each in torch_names()[MODULE_CLASSES]]
+    for name in names:
         if name in compared and hasattr(nn, name):
             there += 1
             count = compared[name]
@@ -43,10 +40,8 @@ def page() -> str:
             there += 1
             rows.append(f"| {name} | yes | {SPECIAL[name]} |")
         else:
-            rows.append(f"| {name} | no | {REASONS[name]} |")
-    return _PAGE.format(
-        there=there, all=len(TORCH_NAMES), compared=len(compared), rows="\n".join(rows)
-    )
+            rows.append(f"| {name} | no | {reason('torch.nn.' + name)} |")
+    return _PAGE.format(there=there, all=len(names), compared=len(compared), rows="\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any
 
 import weft
 from weft import _core
+from weft._core_docs import examples
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "weft"
 COLUMNS = 100
@@ -444,11 +445,14 @@ def definition(
 
 
 def docstring(doc: str) -> str:
-    """Return a docstring: the first sentence, an empty line, the rest; wrapped."""
+    """Return a docstring: the first sentence, an empty line, the rest, wrapped; then an example."""
+    doc, _, example = doc.partition("\n\nExample:\n")
     paragraphs = [part for part in inspect.cleandoc(doc).split("\n\n") if part.strip()]
     first, _, rest = paragraphs[0].partition(". ")
     lines = [first.rstrip(".") + "."] + ([rest] if rest else []) + paragraphs[1:]
     wrapped = ["\n".join(textwrap.wrap(" ".join(line.split()), COLUMNS - 8)) for line in lines]
+    if example:
+        wrapped.append(f"Example:\n{textwrap.indent(example, '    ')}")
     text = "\n\n".join(wrapped).replace("\\", "\\\\").replace('"""', "'''")
     end = "\n" if "\n" in text or len(text) > COLUMNS - 14 else ""
     return f'"""{text}{end}"""\n'
@@ -782,7 +786,7 @@ def package_stub() -> str:
 def op_doc(function: Any) -> str:
     op = op_table()[function.__name__]
     if function.__name__ == op["name"]:
-        return op["doc"]
+        return f"{op['doc']}\n\nExample:\n{examples().get(op['name'], '')}"
     return f"Write the result of {op['name']} over input and return it."
 
 

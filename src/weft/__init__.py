@@ -52,7 +52,7 @@ _blas = _util.find_spec("scipy_openblas32")
 if _blas is not None and _blas.submodule_search_locations:
     _core.set_blas_path(_os.path.join(_blas.submodule_search_locations[0], "lib"))  # noqa: PTH118
 
-from weft import autograd, batching, functional, nn, optim, pytree, random, utils  # noqa: E402
+from weft import _core_docs, autograd, batching, functional, nn, optim, pytree, random, utils  # noqa: E402
 from weft._printing import set_printoptions  # noqa: E402
 from weft._tensor import (  # noqa: E402
     Size,

@@ -1054,17 +1054,37 @@ short: dtype
 uint8: dtype
 
 def abs(input: Tensor) -> Tensor:
-    """Returns the absolute value of each element."""
+    """Returns the absolute value of each element.
+
+    Example:
+        >>> weft.abs(weft.tensor([-2.0, 0.0, 3.0]))
+        tensor([2., 0., 3.])
+    """
 def abs_(input: Tensor) -> Tensor:
     """Write the result of abs over input and return it."""
 def absolute(input: Tensor) -> Tensor:
-    """Returns the absolute value of each element."""
+    """Returns the absolute value of each element.
+
+    Example:
+        >>> weft.abs(weft.tensor([-2.0, 0.0, 3.0]))
+        tensor([2., 0., 3.])
+    """
 def acos(input: Tensor) -> Tensor:
-    """Returns the angle whose cosine each element is."""
+    """Returns the angle whose cosine each element is.
+
+    Example:
+        >>> weft.acos(weft.tensor([1.0, 0.0, -1.0]))
+        tensor([0.0000, 1.5708, 3.1416])
+    """
 def acos_(input: Tensor) -> Tensor:
     """Write the result of acos over input and return it."""
 def acosh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic cosine each element is."""
+    """Returns the number whose hyperbolic cosine each element is.
+
+    Example:
+        >>> weft.acosh(weft.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+    """
 def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
 def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
@@ -1076,7 +1096,12 @@ def addcmul(
     *,
     value: Tensor | _Number = 1,
 ) -> Tensor:
-    """Computes input + value * tensor1 * tensor2."""
+    """Computes input + value * tensor1 * tensor2.
+
+    Example:
+        >>> weft.addcmul(weft.tensor([1.0]), weft.tensor([2.0]), weft.tensor([3.0]), value=10)
+        tensor([61.])
+    """
 def addcmul_(
     input: Tensor,
     tensor1: Tensor,
@@ -1086,13 +1111,24 @@ def addcmul_(
 ) -> Tensor:
     """Write the result of addcmul over input and return it."""
 def alias(input: Tensor) -> Tensor:
-    """Returns a view of the whole tensor."""
+    """Returns a view of the whole tensor.
+
+    Example:
+        >>> x = weft.zeros(2)
+        >>> weft.alias(x).data_ptr() == x.data_ptr()
+        True
+    """
 def all(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
 ) -> Tensor:
-    """Tells whether all elements are not zero, over all dimensions or those in `dim`."""
+    """Tells whether all elements are not zero, over all dimensions or those in `dim`.
+
+    Example:
+        >>> weft.all(weft.tensor([[True, False], [True, True]]), dim=1)
+        tensor([False,  True])
+    """
 def all_(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -1107,6 +1143,10 @@ def amax(
     """Returns the largest element, over all dimensions or those in `dim`.
 
     NaN wins. Equal elements share the gradient evenly.
+
+    Example:
+        >>> weft.amax(weft.tensor([[1, 5], [7, 2]]), dim=1)
+        tensor([5, 7])
     """
 def amax_(
     input: Tensor,
@@ -1122,6 +1162,11 @@ def amin(
     """Returns the smallest element, over all dimensions or those in `dim`.
 
     NaN wins. Equal elements share the gradient evenly.
+
+    Example:
+        >>> weft.amin(weft.tensor([[1, 5], [7, 2]]), dim=1, keepdim=True)
+        tensor([[1],
+                [2]])
     """
 def amin_(
     input: Tensor,
@@ -1134,7 +1179,12 @@ def any(
     dim: _int | Sequence[_int] | None = None,
     keepdim: _bool = False,
 ) -> Tensor:
-    """Tells whether any element is not zero, over all dimensions or those in `dim`."""
+    """Tells whether any element is not zero, over all dimensions or those in `dim`.
+
+    Example:
+        >>> weft.any(weft.tensor([[True, False], [False, False]]), dim=1)
+        tensor([ True, False])
+    """
 def any_(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -1142,45 +1192,111 @@ def any_(
 ) -> Tensor:
     """Write the result of any over input and return it."""
 def arccos(input: Tensor) -> Tensor:
-    """Returns the angle whose cosine each element is."""
+    """Returns the angle whose cosine each element is.
+
+    Example:
+        >>> weft.acos(weft.tensor([1.0, 0.0, -1.0]))
+        tensor([0.0000, 1.5708, 3.1416])
+    """
 def arccosh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic cosine each element is."""
+    """Returns the number whose hyperbolic cosine each element is.
+
+    Example:
+        >>> weft.acosh(weft.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+    """
 def arcsin(input: Tensor) -> Tensor:
-    """Returns the angle whose sine each element is."""
+    """Returns the angle whose sine each element is.
+
+    Example:
+        >>> weft.asin(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+    """
 def arcsinh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic sine each element is."""
+    """Returns the number whose hyperbolic sine each element is.
+
+    Example:
+        >>> weft.asinh(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+    """
 def arctan(input: Tensor) -> Tensor:
-    """Returns the angle whose tangent each element is."""
+    """Returns the angle whose tangent each element is.
+
+    Example:
+        >>> weft.atan(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+    """
 def arctan2(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the angle of the point (other, input), from -pi to pi."""
+    """Returns the angle of the point (other, input), from -pi to pi.
+
+    Example:
+        >>> weft.atan2(weft.tensor([1.0, -1.0]), weft.tensor([-1.0, -1.0]))  # y first, then x
+        tensor([ 2.3562, -2.3562])
+    """
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Returns the first position of the largest element, in the flattened tensor or along `dim`.
+
+    Example:
+        >>> x = weft.tensor([[1, 5], [7, 2]])
+        >>> weft.argmax(x)
+        tensor(2)
+        >>> weft.argmax(x, dim=1)
+        tensor([1, 0])
     """
 def argmax_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Write the result of argmax over input and return it."""
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Returns the first position of the smallest element, in the flattened tensor or along `dim`.
+
+    Example:
+        >>> weft.argmin(weft.tensor([[1, 5], [7, 2]]), dim=0)
+        tensor([0, 1])
     """
 def argmin_(input: Tensor, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
     """Write the result of argmin over input and return it."""
 def asin(input: Tensor) -> Tensor:
-    """Returns the angle whose sine each element is."""
+    """Returns the angle whose sine each element is.
+
+    Example:
+        >>> weft.asin(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+    """
 def asin_(input: Tensor) -> Tensor:
     """Write the result of asin over input and return it."""
 def asinh(input: Tensor) -> Tensor:
-    """Returns the number whose hyperbolic sine each element is."""
+    """Returns the number whose hyperbolic sine each element is.
+
+    Example:
+        >>> weft.asinh(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+    """
 def asinh_(input: Tensor) -> Tensor:
     """Write the result of asinh over input and return it."""
 def atan(input: Tensor) -> Tensor:
-    """Returns the angle whose tangent each element is."""
+    """Returns the angle whose tangent each element is.
+
+    Example:
+        >>> weft.atan(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+    """
 def atan2(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the angle of the point (other, input), from -pi to pi."""
+    """Returns the angle of the point (other, input), from -pi to pi.
+
+    Example:
+        >>> weft.atan2(weft.tensor([1.0, -1.0]), weft.tensor([-1.0, -1.0]))  # y first, then x
+        tensor([ 2.3562, -2.3562])
+    """
 def atan2_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of atan2 over input and return it."""
 def atan_(input: Tensor) -> Tensor:
     """Write the result of atan over input and return it."""
 def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
-    """Multiplies matrices in the last two dimensions; the dimensions before them broadcast."""
+    """Multiplies matrices in the last two dimensions; the dimensions before them broadcast.
+
+    Example:
+        >>> weft.batched_matmul(weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
+        torch.Size([4, 2, 5])
+    """
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of batched_matmul over input and return it."""
 def bernoulli(
@@ -1192,6 +1308,10 @@ def bernoulli(
     """Draws 1 with the probability that each element of input says, otherwise 0.
 
     With p, input gives only shape and dtype.
+
+    Example:
+        >>> weft.bernoulli(weft.tensor([0.0, 1.0]))  # probabilities of a one
+        tensor([0., 1.])
     """
 def bernoulli_(
     input: Tensor,
@@ -1201,34 +1321,70 @@ def bernoulli_(
 ) -> Tensor:
     """Write the result of bernoulli over input and return it."""
 def bitwise_and(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Combines the bits of two integers by and; for bool it is logical and."""
+    """Combines the bits of two integers by and; for bool it is logical and.
+
+    Example:
+        >>> weft.bitwise_and(weft.tensor([12, 10]), 6)
+        tensor([4, 2])
+    """
 def bitwise_and_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of bitwise_and over input and return it."""
 def bitwise_left_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Shifts bits to the left by other places.
 
     A shift by more bits than there are gives 0.
+
+    Example:
+        >>> weft.bitwise_left_shift(weft.tensor([1, 3]), 2)
+        tensor([ 4, 12])
     """
 def bitwise_left_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of bitwise_left_shift over input and return it."""
 def bitwise_not(input: Tensor) -> Tensor:
-    """Turns every bit of an integer; for bool it is logical not."""
+    """Turns every bit of an integer; for bool it is logical not.
+
+    Example:
+        >>> weft.bitwise_not(weft.tensor([0, 5]))
+        tensor([-1, -6])
+        >>> ~weft.tensor([True, False])
+        tensor([False,  True])
+    """
 def bitwise_not_(input: Tensor) -> Tensor:
     """Write the result of bitwise_not over input and return it."""
 def bitwise_or(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Combines the bits of two integers by or; for bool it is logical or."""
+    """Combines the bits of two integers by or; for bool it is logical or.
+
+    Example:
+        >>> weft.bitwise_or(weft.tensor([12, 10]), 6)
+        tensor([14, 14])
+    """
 def bitwise_or_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of bitwise_or over input and return it."""
 def bitwise_right_shift(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Shifts bits to the right by other places; the sign stays."""
+    """Shifts bits to the right by other places; the sign stays.
+
+    Example:
+        >>> weft.bitwise_right_shift(weft.tensor([8, 5]), 1)
+        tensor([4, 2])
+    """
 def bitwise_right_shift_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of bitwise_right_shift over input and return it."""
 def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Combines the bits of two integers by exclusive or; for bool it is logical xor."""
+    """Combines the bits of two integers by exclusive or; for bool it is logical xor.
+
+    Example:
+        >>> weft.bitwise_xor(weft.tensor([12, 10]), 6)
+        tensor([10, 12])
+    """
 def bitwise_xor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of bitwise_xor over input and return it."""
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Multiplies a batch of matrices with another, one by one."""
+    """Multiplies a batch of matrices with another, one by one.
+
+    Example:
+        >>> weft.bmm(weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
+        torch.Size([4, 2, 5])
+    """
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of bmm over input and return it."""
 def cast(input: Tensor, dtype: _dtype) -> Tensor:
@@ -1236,6 +1392,10 @@ def cast(input: Tensor, dtype: _dtype) -> Tensor:
 
     Floats lose their fraction on the way to integers, which keep their low bits when they are
     too large.
+
+    Example:
+        >>> weft.cast(weft.tensor([1.7, -1.7]), weft.int64)
+        tensor([ 1, -1])
     """
 def cast_(input: Tensor, dtype: _dtype) -> Tensor:
     """Write the result of cast over input and return it."""
@@ -1243,13 +1403,29 @@ def cat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors along an existing dimension.
 
     All other sizes must agree; tensors of shape (0,) are skipped.
+
+    Example:
+        >>> x = weft.zeros(2, 3)
+        >>> weft.cat([x, x]).shape
+        torch.Size([4, 3])
+        >>> weft.cat([x, x], dim=1).shape
+        torch.Size([2, 6])
     """
 def ceil(input: Tensor) -> Tensor:
-    """Rounds each element up."""
+    """Rounds each element up.
+
+    Example:
+        >>> weft.ceil(weft.tensor([1.2, -1.2]))
+        tensor([ 2., -1.])
+    """
 def ceil_(input: Tensor) -> Tensor:
     """Write the result of ceil over input and return it."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.
+
+    Example:
+        >>> weft.chunk(weft.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
 def clamp(
     input: Tensor,
@@ -1259,6 +1435,10 @@ def clamp(
     """Limits elements to the range from min to max.
 
     The gradient passes at the bounds.
+
+    Example:
+        >>> weft.clamp(weft.tensor([-2.0, 0.5, 2.0]), min=-1, max=1)
+        tensor([-1.0000,  0.5000,  1.0000])
     """
 def clamp_(
     input: Tensor,
@@ -1267,15 +1447,30 @@ def clamp_(
 ) -> Tensor:
     """Write the result of clamp over input and return it."""
 def clamp_max(input: Tensor, max: Tensor | _Number) -> Tensor:
-    """Lowers elements that are above max to max."""
+    """Lowers elements that are above max to max.
+
+    Example:
+        >>> weft.clamp_max(weft.tensor([-2.0, 2.0]), 1)
+        tensor([-2.,  1.])
+    """
 def clamp_max_(input: Tensor, max: Tensor | _Number) -> Tensor:
     """Write the result of clamp_max over input and return it."""
 def clamp_min(input: Tensor, min: Tensor | _Number) -> Tensor:
-    """Raises elements that are below min to min."""
+    """Raises elements that are below min to min.
+
+    Example:
+        >>> weft.clamp_min(weft.tensor([-2.0, 2.0]), 0)
+        tensor([0., 2.])
+    """
 def clamp_min_(input: Tensor, min: Tensor | _Number) -> Tensor:
     """Write the result of clamp_min over input and return it."""
 def clamp_range(input: Tensor, min: Tensor | _Number, max: Tensor | _Number) -> Tensor:
-    """Limits elements to the range from min to max; max wins where min is larger."""
+    """Limits elements to the range from min to max; max wins where min is larger.
+
+    Example:
+        >>> weft.clamp_range(weft.tensor([-2.0, 0.5, 2.0]), -1, 1)
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
 def clamp_range_(input: Tensor, min: Tensor | _Number, max: Tensor | _Number) -> Tensor:
     """Write the result of clamp_range over input and return it."""
 def clip(
@@ -1286,23 +1481,55 @@ def clip(
     """Limits elements to the range from min to max.
 
     The gradient passes at the bounds.
+
+    Example:
+        >>> weft.clamp(weft.tensor([-2.0, 0.5, 2.0]), min=-1, max=1)
+        tensor([-1.0000,  0.5000,  1.0000])
     """
 def clone(input: Tensor) -> Tensor:
-    """Copies a tensor into memory of its own."""
+    """Copies a tensor into memory of its own.
+
+    Example:
+        >>> x = weft.zeros(2)
+        >>> weft.clone(x).fill_(1)
+        tensor([1., 1.])
+        >>> x
+        tensor([0., 0.])
+    """
 def clone_(input: Tensor) -> Tensor:
     """Write the result of clone over input and return it."""
 def concat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors along an existing dimension.
 
     All other sizes must agree; tensors of shape (0,) are skipped.
+
+    Example:
+        >>> x = weft.zeros(2, 3)
+        >>> weft.cat([x, x]).shape
+        torch.Size([4, 3])
+        >>> weft.cat([x, x], dim=1).shape
+        torch.Size([2, 6])
     """
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors along an existing dimension.
 
     All other sizes must agree; tensors of shape (0,) are skipped.
+
+    Example:
+        >>> x = weft.zeros(2, 3)
+        >>> weft.cat([x, x]).shape
+        torch.Size([4, 3])
+        >>> weft.cat([x, x], dim=1).shape
+        torch.Size([2, 6])
     """
 def contiguous(input: Tensor) -> Tensor:
-    """Returns the tensor itself if its elements lie in a row, otherwise a copy."""
+    """Returns the tensor itself if its elements lie in a row, otherwise a copy.
+
+    Example:
+        >>> x = weft.zeros(2, 3).t()
+        >>> x.is_contiguous(), x.contiguous().is_contiguous()
+        (False, True)
+    """
 def contiguous_(input: Tensor) -> Tensor:
     """Write the result of contiguous over input and return it."""
 def convolution(
@@ -1316,6 +1543,10 @@ def convolution(
 ) -> Tensor:
     """Slides a kernel over the last one or two dimensions of (N, C, ...): each output is a
     window's products with `weight` (out, C / groups, ...), added up over the window.
+
+    Example:
+        >>> weft.convolution(weft.ones(1, 1, 5), weft.ones(1, 1, 3), padding=[1])
+        tensor([[[2., 3., 3., 3., 2.]]])
     """
 def convolution_(
     input: Tensor,
@@ -1339,6 +1570,10 @@ def convolution_transpose(
 ) -> Tensor:
     """Spreads each element of (N, C, ...) over a window, times `weight` (C, out / groups, ...),
     and adds up where windows overlap: the gradient of a convolution's input.
+
+    Example:
+        >>> weft.convolution_transpose(weft.ones(1, 1, 2), weft.ones(1, 1, 3), stride=[2])
+        tensor([[[1., 1., 2., 1., 1.]]])
     """
 def convolution_transpose_(
     input: Tensor,
@@ -1361,6 +1596,10 @@ def convolution_weight(
     groups: _int = 1,
 ) -> Tensor:
     """Returns the gradient of a convolution's weight from its input and its output's gradient.
+
+    Example:
+        >>> weft.convolution_weight(weft.ones(1, 1, 5), weft.ones(1, 1, 3), [3])
+        tensor([[[3., 3., 3.]]])
     """
 def convolution_weight_(
     input: Tensor,
@@ -1376,19 +1615,38 @@ def copy(input: Tensor, source: Tensor | _Number) -> Tensor:
     """Returns source broadcast to input's shape and cast to its dtype.
 
     `x.copy_(y)` and `x[i] = y` are its in-place form.
+
+    Example:
+        >>> weft.zeros(3).copy_(weft.arange(3))  # the form in place, which is the useful one
+        tensor([0., 1., 2.])
     """
 def copy_(input: Tensor, source: Tensor | _Number) -> Tensor:
     """Write the result of copy over input and return it."""
 def copysign(input: Tensor, other: Tensor | _Number) -> Tensor:
-    """Gives each element of input the sign of other."""
+    """Gives each element of input the sign of other.
+
+    Example:
+        >>> weft.copysign(weft.tensor([1.0, -2.0]), weft.tensor([-1.0, 1.0]))
+        tensor([-1.,  2.])
+    """
 def copysign_(input: Tensor, other: Tensor | _Number) -> Tensor:
     """Write the result of copysign over input and return it."""
 def cos(input: Tensor) -> Tensor:
-    """Returns the cosine of each element."""
+    """Returns the cosine of each element.
+
+    Example:
+        >>> weft.cos(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
+    """
 def cos_(input: Tensor) -> Tensor:
     """Write the result of cos over input and return it."""
 def cosh(input: Tensor) -> Tensor:
-    """Returns the hyperbolic cosine of each element."""
+    """Returns the hyperbolic cosine of each element.
+
+    Example:
+        >>> weft.cosh(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
+    """
 def cosh_(input: Tensor) -> Tensor:
     """Write the result of cosh over input and return it."""
 def cross_entropy_backward(
@@ -1399,7 +1657,14 @@ def cross_entropy_backward(
     ignore_index: _int = -100,
     reduction: str = 'mean',
 ) -> Tensor:
-    """Returns the gradient of the scores of cross_entropy_classes."""
+    """Returns the gradient of the scores of cross_entropy_classes.
+
+    Example:
+        >>> x, target = weft.zeros(1, 2), weft.tensor([0])
+        >>> rows = weft.cross_entropy_classes(x, target)[1]
+        >>> weft.cross_entropy_backward(weft.ones(()), x, target, rows)
+        tensor([[-0.5000,  0.5000]])
+    """
 def cross_entropy_classes(
     input: Tensor,
     target: Tensor,
@@ -1408,31 +1673,66 @@ def cross_entropy_classes(
 ) -> tuple[Tensor, Tensor]:
     """Returns the cross-entropy of rows of scores (N, C) with classes (N,), and how many rows
     count: those of class `ignore_index` do not.
+
+    Example:
+        >>> weft.cross_entropy_classes(weft.zeros(1, 2), weft.tensor([0]))[0]
+        tensor(0.6931)
     """
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-    """Returns the running products along a dimension."""
+    """Returns the running products along a dimension.
+
+    Example:
+        >>> weft.cumprod(weft.tensor([1, 2, 3, 4]), dim=0)
+        tensor([ 1,  2,  6, 24])
+    """
 def cumprod_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of cumprod over input and return it."""
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-    """Returns the running sums along a dimension."""
+    """Returns the running sums along a dimension.
+
+    Example:
+        >>> weft.cumsum(weft.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([[1, 3],
+                [3, 7]])
+    """
 def cumsum_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of cumsum over input and return it."""
 def digamma(input: Tensor) -> Tensor:
-    """Returns the derivative of lgamma."""
+    """Returns the derivative of lgamma.
+
+    Example:
+        >>> weft.digamma(weft.tensor([1.0, 2.0]))
+        tensor([-0.5772,  0.4228])
+    """
 def digamma_(input: Tensor) -> Tensor:
     """Write the result of digamma over input and return it."""
 def div_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of div over input and return it."""
 def div_floor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Divides and rounds down: div with rounding_mode='floor'."""
+    """Divides and rounds down: div with rounding_mode='floor'.
+
+    Example:
+        >>> weft.div_floor(weft.tensor([-7, 7]), 2)
+        tensor([-4,  3])
+    """
 def div_floor_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of div_floor over input and return it."""
 def div_trunc(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Divides and rounds toward zero: div with rounding_mode='trunc'."""
+    """Divides and rounds toward zero: div with rounding_mode='trunc'.
+
+    Example:
+        >>> weft.div_trunc(weft.tensor([-7, 7]), 2)
+        tensor([-3,  3])
+    """
 def div_trunc_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of div_trunc over input and return it."""
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Adds up the products of two vectors' elements."""
+    """Adds up the products of two vectors' elements.
+
+    Example:
+        >>> weft.dot(weft.tensor([1.0, 2.0]), weft.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
 def dot_(input: Tensor, tensor: Tensor) -> Tensor:
     """Write the result of dot over input and return it."""
 def dropout(
@@ -1446,6 +1746,10 @@ def dropout(
     value stays.
 
     Outside of training it only copies.
+
+    Example:
+        >>> weft.dropout(weft.ones(3), 0.5, training=False)  # nothing is dropped in evaluation
+        tensor([1., 1., 1.])
     """
 def dropout_(
     input: Tensor,
@@ -1462,7 +1766,12 @@ def dropout_by_counter(
     *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Drops like dropout, with numbers that the same stretch of a stream gives again."""
+    """Drops like dropout, with numbers that the same stretch of a stream gives again.
+
+    Example:
+        >>> weft.dropout_by_counter(weft.ones(3), 0.5, training=False)
+        tensor([1., 1., 1.])
+    """
 def dropout_by_counter_(
     input: Tensor,
     p: _float = 0.5,
@@ -1479,6 +1788,10 @@ def elu(
 ) -> Tensor:
     """Computes alpha * (exp(input_scale * x) - 1) for negative elements and keeps positive ones;
     scale multiplies both.
+
+    Example:
+        >>> weft.elu(weft.tensor([-1.0, 2.0]), alpha=2.0)
+        tensor([-1.2642,  2.0000])
     """
 def elu_(
     input: Tensor,
@@ -1491,25 +1804,56 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = -1) -> Tensor
     """Looks up rows of a matrix.
 
     The row padding_idx, if it is not negative, gets no gradient.
+
+    Example:
+        >>> table = weft.tensor([[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]])
+        >>> weft.embedding(table, weft.tensor([2, 0]))
+        tensor([[2.0000, 2.1000],
+                [0.0000, 0.1000]])
     """
 def eq(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input equals other."""
+    """Tells where input equals other.
+
+    Example:
+        >>> weft.eq(weft.tensor([1, 2, 3]), 2)
+        tensor([False,  True, False])
+    """
 def eq_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of eq over input and return it."""
 def erf(input: Tensor) -> Tensor:
-    """Returns the error function of each element."""
+    """Returns the error function of each element.
+
+    Example:
+        >>> weft.erf(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+    """
 def erf_(input: Tensor) -> Tensor:
     """Write the result of erf over input and return it."""
 def erfc(input: Tensor) -> Tensor:
-    """Computes 1 - erf(input) without losing digits for large elements."""
+    """Computes 1 - erf(input) without losing digits for large elements.
+
+    Example:
+        >>> weft.erfc(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
+    """
 def erfc_(input: Tensor) -> Tensor:
     """Write the result of erfc over input and return it."""
 def erfinv(input: Tensor) -> Tensor:
-    """Returns the number whose error function each element is."""
+    """Returns the number whose error function each element is.
+
+    Example:
+        >>> weft.erfinv(weft.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.4769])
+    """
 def erfinv_(input: Tensor) -> Tensor:
     """Write the result of erfinv over input and return it."""
 def exp(input: Tensor) -> Tensor:
-    """Raises e to the power of each element."""
+    """Raises e to the power of each element.
+
+    Example:
+        >>> weft.exp(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
 def exp_(input: Tensor) -> Tensor:
     """Write the result of exp over input and return it."""
 @overload
@@ -1517,29 +1861,66 @@ def expand(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """Stretches dimensions of size 1 without copying.
 
     A size of -1 keeps a dimension as it is; new dimensions go in front.
+
+    Example:
+        >>> weft.tensor([[1], [2]]).expand(-1, 3)  # -1 keeps a size; nothing is copied
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
 @overload
 def expand(input: Tensor, *size: _int) -> Tensor:
     """Stretches dimensions of size 1 without copying.
 
     A size of -1 keeps a dimension as it is; new dimensions go in front.
+
+    Example:
+        >>> weft.tensor([[1], [2]]).expand(-1, 3)  # -1 keeps a size; nothing is copied
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
 def expm1(input: Tensor) -> Tensor:
-    """Computes exp(input) - 1 without losing digits near zero."""
+    """Computes exp(input) - 1 without losing digits near zero.
+
+    Example:
+        >>> weft.expm1(weft.tensor([1e-8], dtype=weft.float64))  # exp(x) - 1 would have lost it
+        tensor([1.0000e-08], dtype=torch.float64)
+    """
 def expm1_(input: Tensor) -> Tensor:
     """Write the result of expm1 over input and return it."""
 def fill(input: Tensor, value: Tensor | _Number) -> Tensor:
-    """Returns a tensor like input with every element equal to value."""
+    """Returns a tensor like input with every element equal to value.
+
+    Example:
+        >>> weft.fill(weft.zeros(2), 7)
+        tensor([7., 7.])
+    """
 def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of fill over input and return it."""
 def fix(input: Tensor) -> Tensor:
-    """Rounds each element toward zero."""
+    """Rounds each element toward zero.
+
+    Example:
+        >>> weft.trunc(weft.tensor([1.8, -1.8]))
+        tensor([ 1., -1.])
+    """
 @overload
 def flip(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Returns a copy with the order of indices reversed along dims."""
+    """Returns a copy with the order of indices reversed along dims.
+
+    Example:
+        >>> weft.flip(weft.tensor([[1, 2], [3, 4]]), [0, 1])
+        tensor([[4, 3],
+                [2, 1]])
+    """
 @overload
 def flip(input: Tensor, *dims: _int) -> Tensor:
-    """Returns a copy with the order of indices reversed along dims."""
+    """Returns a copy with the order of indices reversed along dims.
+
+    Example:
+        >>> weft.flip(weft.tensor([[1, 2], [3, 4]]), [0, 1])
+        tensor([[4, 3],
+                [2, 1]])
+    """
 @overload
 def flip_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
     """Write the result of flip over input and return it."""
@@ -1547,22 +1928,43 @@ def flip_(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
 def flip_(input: Tensor, *dims: _int) -> Tensor:
     """Write the result of flip over input and return it."""
 def floor(input: Tensor) -> Tensor:
-    """Rounds each element down."""
+    """Rounds each element down.
+
+    Example:
+        >>> weft.floor(weft.tensor([1.8, -1.2]))
+        tensor([ 1., -2.])
+    """
 def floor_(input: Tensor) -> Tensor:
     """Write the result of floor over input and return it."""
 def floor_divide(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Divides and rounds down.
 
     Integers divided by zero give 0.
+
+    Example:
+        >>> weft.floor_divide(weft.tensor([-7, 7]), 2)
+        tensor([-4,  3])
     """
 def floor_divide_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of floor_divide over input and return it."""
 def fmod(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Computes C's remainder, which has the sign of input."""
+    """Computes C's remainder, which has the sign of input.
+
+    Example:
+        >>> weft.fmod(weft.tensor([-7, 7]), 3)  # the sign of the first; see remainder
+        tensor([-1,  1])
+    """
 def fmod_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of fmod over input and return it."""
 def gather(input: Tensor, dim: _int, index: Tensor) -> Tensor:
-    """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j]."""
+    """Picks elements along a dimension: for dim 0, out[i][j] = input[index[i][j]][j].
+
+    Example:
+        >>> x = weft.tensor([[1, 2], [3, 4]])
+        >>> weft.gather(x, 1, weft.tensor([[1], [0]]))  # one of each row
+        tensor([[2],
+                [3]])
+    """
 def gather_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Write the result of gather over input and return it."""
 def gaussian(
@@ -1572,7 +1974,12 @@ def gaussian(
     *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws a tensor like input from a normal distribution."""
+    """Draws a tensor like input from a normal distribution.
+
+    Example:
+        >>> weft.gaussian(weft.zeros(2), mean=5.0, std=0.0)  # PyTorch's name for it is normal_
+        tensor([5., 5.])
+    """
 def gaussian_(
     input: Tensor,
     mean: _float = 0.0,
@@ -1582,36 +1989,83 @@ def gaussian_(
 ) -> Tensor:
     """Write the result of gaussian over input and return it."""
 def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the greatest common divisor of two integers."""
+    """Returns the greatest common divisor of two integers.
+
+    Example:
+        >>> weft.gcd(weft.tensor([12, 7]), weft.tensor([18, 21]))
+        tensor([6, 7])
+    """
 def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of gcd over input and return it."""
 def ge(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is greater than or equal to other."""
+    """Tells where input is greater than or equal to other.
+
+    Example:
+        >>> weft.ge(weft.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+    """
 def ge_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of ge over input and return it."""
 def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
-    """Computes the Gaussian error linear unit, exactly or by its approximation 'tanh'."""
+    """Computes the Gaussian error linear unit, exactly or by its approximation 'tanh'.
+
+    Example:
+        >>> x = weft.tensor([-1.0, 0.0, 1.0])
+        >>> weft.gelu(x)
+        tensor([-0.1587,  0.0000,  0.8413])
+        >>> weft.gelu(x, approximate="tanh")
+        tensor([-0.1588,  0.0000,  0.8412])
+    """
 def gelu_(input: Tensor, *, approximate: str = 'none') -> Tensor:
     """Write the result of gelu over input and return it."""
 def gelu_erf(input: Tensor) -> Tensor:
-    """Multiplies each element by the chance that a standard normal variable is below it."""
+    """Multiplies each element by the chance that a standard normal variable is below it.
+
+    Example:
+        >>> weft.gelu_erf(weft.tensor([-1.0, 1.0]))
+        tensor([-0.1587,  0.8413])
+    """
 def gelu_erf_(input: Tensor) -> Tensor:
     """Write the result of gelu_erf over input and return it."""
 def gelu_erf_slope(input: Tensor) -> Tensor:
-    """Computes the derivative of gelu_erf."""
+    """Computes the derivative of gelu_erf.
+
+    Example:
+        >>> weft.gelu_erf_slope(weft.tensor([-1.0, 1.0]))
+        tensor([-0.0833,  1.0833])
+    """
 def gelu_erf_slope_(input: Tensor) -> Tensor:
     """Write the result of gelu_erf_slope over input and return it."""
 def gelu_tanh(input: Tensor) -> Tensor:
-    """Computes gelu's approximation by tanh."""
+    """Computes gelu's approximation by tanh.
+
+    Example:
+        >>> weft.gelu_tanh(weft.tensor([-1.0, 1.0]))
+        tensor([-0.1588,  0.8412])
+    """
 def gelu_tanh_(input: Tensor) -> Tensor:
     """Write the result of gelu_tanh over input and return it."""
 def greater(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is greater than other."""
+    """Tells where input is greater than other.
+
+    Example:
+        >>> weft.gt(weft.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+    """
 def greater_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is greater than or equal to other."""
+    """Tells where input is greater than or equal to other.
+
+    Example:
+        >>> weft.ge(weft.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+    """
 def gru_gates(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
     """Applies the gates of a GRU: reset, update and new, each before its activation, from the
     input and from the hidden state (..., 3 * size).
+
+    Example:
+        >>> weft.gru_gates(weft.zeros(1, 6), weft.zeros(1, 6), weft.ones(1, 2))
+        tensor([[0.5000, 0.5000]])
     """
 def gru_gates_backward(
     grad: Tensor,
@@ -1619,9 +2073,21 @@ def gru_gates_backward(
     from_hidden: Tensor,
     hidden: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the gradients of gru_gates."""
+    """Returns the gradients of gru_gates.
+
+    Example:
+        >>> zeros = weft.zeros(1, 6)
+        >>> grads = weft.gru_gates_backward(weft.ones(1, 2), zeros, zeros, weft.ones(1, 2))
+        >>> grads[2]
+        tensor([[0.5000, 0.5000]])
+    """
 def gt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is greater than other."""
+    """Tells where input is greater than other.
+
+    Example:
+        >>> weft.gt(weft.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+    """
 def gt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of gt over input and return it."""
 def hardtanh(
@@ -1632,6 +2098,10 @@ def hardtanh(
     """Limits elements to the range from min_val to max_val.
 
     The gradient at the bounds is 0.
+
+    Example:
+        >>> weft.hardtanh(weft.tensor([-2.0, 0.5, 2.0]), -1.0, 1.0)
+        tensor([-1.0000,  0.5000,  1.0000])
     """
 def hardtanh_(
     input: Tensor,
@@ -1640,13 +2110,22 @@ def hardtanh_(
 ) -> Tensor:
     """Write the result of hardtanh over input and return it."""
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the length of the vector (input, other)."""
+    """Returns the length of the vector (input, other).
+
+    Example:
+        >>> weft.hypot(weft.tensor([3.0]), weft.tensor([4.0]))
+        tensor([5.])
+    """
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of hypot over input and return it."""
 def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Picks elements by integer tensors, one for each of dims, broadcast against each other.
 
     Their dimensions take the place of dims if those are neighbours, and come first otherwise.
+
+    Example:
+        >>> weft.index(weft.tensor([10, 20, 30]), [weft.tensor([2, 0])], [0])  # x[[2, 0]]
+        tensor([30, 10])
     """
 def index_(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Write the result of index over input and return it."""
@@ -1656,7 +2135,12 @@ def index_backward(
     size: _int | Sequence[_int],
     dims: _int | Sequence[_int],
 ) -> Tensor:
-    """Sums a gradient into zeros where index would read, in the order of the indices."""
+    """Sums a gradient into zeros where index would read, in the order of the indices.
+
+    Example:
+        >>> weft.index_backward(weft.ones(2), [weft.tensor([2, 2])], [3], [0])
+        tensor([0., 0., 2.])
+    """
 def index_put_(
     input: Tensor,
     indices: Sequence[Tensor],
@@ -1666,19 +2150,40 @@ def index_put_(
 ) -> Tensor:
     """Write the result of index_put over input and return it."""
 def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
-    """Picks slices of a dimension by their indices."""
+    """Picks slices of a dimension by their indices.
+
+    Example:
+        >>> weft.index_select(weft.tensor([[1, 2], [3, 4]]), 1, weft.tensor([1, 1, 0]))
+        tensor([[2, 2, 1],
+                [4, 4, 3]])
+    """
 def index_select_(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Write the result of index_select over input and return it."""
 def isfinite(input: Tensor) -> Tensor:
-    """Tells which elements are neither infinite nor NaN."""
+    """Tells which elements are neither infinite nor NaN.
+
+    Example:
+        >>> weft.isfinite(weft.tensor([1.0, weft.inf, weft.nan]))
+        tensor([ True, False, False])
+    """
 def isfinite_(input: Tensor) -> Tensor:
     """Write the result of isfinite over input and return it."""
 def isinf(input: Tensor) -> Tensor:
-    """Tells which elements are infinite."""
+    """Tells which elements are infinite.
+
+    Example:
+        >>> weft.isinf(weft.tensor([1.0, -weft.inf, weft.nan]))
+        tensor([False,  True, False])
+    """
 def isinf_(input: Tensor) -> Tensor:
     """Write the result of isinf over input and return it."""
 def isnan(input: Tensor) -> Tensor:
-    """Tells which elements are NaN."""
+    """Tells which elements are NaN.
+
+    Example:
+        >>> weft.isnan(weft.tensor([1.0, weft.inf, weft.nan]))
+        tensor([False, False,  True])
+    """
 def isnan_(input: Tensor) -> Tensor:
     """Write the result of isnan over input and return it."""
 def layer_norm(
@@ -1690,6 +2195,10 @@ def layer_norm(
 ) -> Tensor:
     """Brings the last dimensions, of sizes `normalized_shape`, to mean 0 and variance 1, then
     multiplies by `weight` and adds `bias`.
+
+    Example:
+        >>> weft.layer_norm(weft.tensor([[1.0, 2.0, 3.0]]), [3])
+        tensor([[-1.2247,  0.0000,  1.2247]])
     """
 def layer_norm_(
     input: Tensor,
@@ -1709,70 +2218,162 @@ def layer_norm_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the gradients of layer_norm over rows of `size`; those whose bit in `wanted` is not
     set are empty.
+
+    Example:
+        >>> x = weft.tensor([[1.0, 2.0, 4.0]])
+        >>> weft.layer_norm_backward(weft.ones(1, 3), x, size=3)[2]  # the bias's gradient
+        tensor([1., 1., 1.])
     """
 def le(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is less than or equal to other."""
+    """Tells where input is less than or equal to other.
+
+    Example:
+        >>> weft.le(weft.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+    """
 def le_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of le over input and return it."""
 def leaky_relu(input: Tensor, negative_slope: Tensor | _Number = 0.01) -> Tensor:
-    """Multiplies negative elements by negative_slope."""
+    """Multiplies negative elements by negative_slope.
+
+    Example:
+        >>> weft.leaky_relu(weft.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
 def leaky_relu_(input: Tensor, negative_slope: Tensor | _Number = 0.01) -> Tensor:
     """Write the result of leaky_relu over input and return it."""
 def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
-    """Interpolates between input (weight 0) and end (weight 1)."""
+    """Interpolates between input (weight 0) and end (weight 1).
+
+    Example:
+        >>> weft.lerp(weft.tensor([0.0, 10.0]), weft.tensor([1.0, 20.0]), 0.25)
+        tensor([ 0.2500, 12.5000])
+    """
 def lerp_(input: Tensor, end: Tensor, weight: Tensor | _Number) -> Tensor:
     """Write the result of lerp over input and return it."""
 def less(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is less than other."""
+    """Tells where input is less than other.
+
+    Example:
+        >>> weft.lt(weft.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
+    """
 def less_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is less than or equal to other."""
+    """Tells where input is less than or equal to other.
+
+    Example:
+        >>> weft.le(weft.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+    """
 def lgamma(input: Tensor) -> Tensor:
-    """Returns the logarithm of the absolute value of the gamma function."""
+    """Returns the logarithm of the absolute value of the gamma function.
+
+    Example:
+        >>> weft.lgamma(weft.tensor([1.0, 5.0]))  # log(4!) is 3.1781
+        tensor([0.0000, 3.1781])
+    """
 def lgamma_(input: Tensor) -> Tensor:
     """Write the result of lgamma over input and return it."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Applies input @ transpose(weight) + bias to the last dimension.
 
     `weight` is (out, in).
+
+    Example:
+        >>> weight, bias = weft.tensor([[1.0, 2.0]]), weft.tensor([0.5])
+        >>> weft.linear(weft.tensor([[3.0, 4.0]]), weight, bias)
+        tensor([[11.5000]])
     """
 def linear_(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Write the result of linear over input and return it."""
 def log(input: Tensor) -> Tensor:
-    """Returns the natural logarithm of each element."""
+    """Returns the natural logarithm of each element.
+
+    Example:
+        >>> weft.log(weft.tensor([1.0, 2.0, 0.0]))
+        tensor([0.0000, 0.6931,   -inf])
+    """
 def log10(input: Tensor) -> Tensor:
-    """Returns the logarithm to base 10 of each element."""
+    """Returns the logarithm to base 10 of each element.
+
+    Example:
+        >>> weft.log10(weft.tensor([1.0, 1000.0]))
+        tensor([0., 3.])
+    """
 def log10_(input: Tensor) -> Tensor:
     """Write the result of log10 over input and return it."""
 def log1p(input: Tensor) -> Tensor:
-    """Computes log(1 + input) without losing digits near zero."""
+    """Computes log(1 + input) without losing digits near zero.
+
+    Example:
+        >>> weft.log1p(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931])
+    """
 def log1p_(input: Tensor) -> Tensor:
     """Write the result of log1p over input and return it."""
 def log2(input: Tensor) -> Tensor:
-    """Returns the logarithm to base 2 of each element."""
+    """Returns the logarithm to base 2 of each element.
+
+    Example:
+        >>> weft.log2(weft.tensor([1.0, 8.0]))
+        tensor([0., 3.])
+    """
 def log2_(input: Tensor) -> Tensor:
     """Write the result of log2 over input and return it."""
 def log_(input: Tensor) -> Tensor:
     """Write the result of log over input and return it."""
 def log_softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-    """Returns the logarithm of `softmax`, without overflow."""
+    """Returns the logarithm of `softmax`, without overflow.
+
+    Example:
+        >>> weft.log_softmax(weft.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        tensor([[-0.6931, -0.6931],
+                [-2.1269, -0.1269]])
+    """
 def log_softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of log_softmax over input and return it."""
 def log_softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
-    """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad)."""
+    """Returns the gradient of log_softmax's input: grad - exp(output) * sum(grad).
+
+    Example:
+        >>> output = weft.log_softmax(weft.zeros(2), dim=0)
+        >>> weft.log_softmax_backward(weft.tensor([1.0, 0.0]), output, 0)
+        tensor([ 0.5000, -0.5000])
+    """
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
-    """Tells where both elements are nonzero."""
+    """Tells where both elements are nonzero.
+
+    Example:
+        >>> weft.logical_and(weft.tensor([0, 1, 2]), weft.tensor([1, 1, 0]))
+        tensor([False,  True, False])
+    """
 def logical_and_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of logical_and over input and return it."""
 def logical_not(input: Tensor) -> Tensor:
-    """Tells which elements are zero."""
+    """Tells which elements are zero.
+
+    Example:
+        >>> weft.logical_not(weft.tensor([0, 1, 2]))
+        tensor([ True, False, False])
+    """
 def logical_not_(input: Tensor) -> Tensor:
     """Write the result of logical_not over input and return it."""
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
-    """Tells where an element of the two is nonzero."""
+    """Tells where an element of the two is nonzero.
+
+    Example:
+        >>> weft.logical_or(weft.tensor([0, 1, 0]), weft.tensor([1, 1, 0]))
+        tensor([ True,  True, False])
+    """
 def logical_or_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of logical_or over input and return it."""
 def logsigmoid(input: Tensor) -> Tensor:
-    """Computes log(sigmoid(x)) without underflow."""
+    """Computes log(sigmoid(x)) without underflow.
+
+    Example:
+        >>> weft.logsigmoid(weft.tensor([-100.0, 0.0]))
+        tensor([-100.0000,   -0.6931])
+    """
 def logsigmoid_(input: Tensor) -> Tensor:
     """Write the result of logsigmoid over input and return it."""
 def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
@@ -1781,6 +2382,11 @@ def lstm_gates(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 
     In a tree a node follows two others: `cell` holds both cells, (..., 2 * size), and `gates` a
     forget gate for each.
+
+    Example:
+        >>> hidden, cell = weft.lstm_gates(weft.zeros(1, 8), weft.ones(1, 2))
+        >>> cell
+        tensor([[0.5000, 0.5000]])
     """
 def lstm_gates_backward(
     gates: Tensor,
@@ -1789,13 +2395,31 @@ def lstm_gates_backward(
     grad_hidden: Tensor | None = None,
     grad_cell: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Returns the gradients of lstm_gates."""
+    """Returns the gradients of lstm_gates.
+
+    Example:
+        >>> gates, cell = weft.zeros(1, 8), weft.ones(1, 2)
+        >>> following = weft.lstm_gates(gates, cell)[1]
+        >>> weft.lstm_gates_backward(gates, cell, following, grad_cell=weft.ones(1, 2))[1]
+        tensor([[0.5000, 0.5000]])
+    """
 def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input is less than other."""
+    """Tells where input is less than other.
+
+    Example:
+        >>> weft.lt(weft.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
+    """
 def lt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of lt over input and return it."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
-    """Returns a copy of input with a value where mask is true."""
+    """Returns a copy of input with a value where mask is true.
+
+    Example:
+        >>> x = weft.tensor([1.0, 2.0, 3.0])
+        >>> weft.masked_fill(x, x > 1.5, -weft.inf)
+        tensor([1., -inf, -inf])
+    """
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Write the result of masked_fill over input and return it."""
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -1803,6 +2427,12 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
     A vector counts as a row on the left and as a column on the right; dimensions before the
     last two broadcast.
+
+    Example:
+        >>> weft.matmul(weft.ones(2, 3), weft.ones(3))
+        tensor([3., 3.])
+        >>> weft.matmul(weft.ones(4, 2, 3), weft.ones(3, 5)).shape
+        torch.Size([4, 2, 5])
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
@@ -1810,11 +2440,19 @@ def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, T
     """Returns the largest elements along a dimension and their first positions.
 
     NaN wins.
+
+    Example:
+        >>> weft.max_dim(weft.tensor([[1, 5], [7, 2]]), 1)
+        (tensor([5, 7]), tensor([1, 0]))
     """
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """Returns the larger of two elements; a NaN wins.
 
     At equal ones each gets half of the gradient.
+
+    Example:
+        >>> weft.maximum(weft.tensor([1, 5]), weft.tensor([3, 2]))
+        tensor([3, 5])
     """
 def maximum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of maximum over input and return it."""
@@ -1828,6 +2466,14 @@ def mean(
     """Averages elements, over all dimensions or those in `dim`.
 
     Integers need a `dtype` to average in.
+
+    Example:
+        >>> x = weft.tensor([[1.0, 2.0], [3.0, 6.0]])
+        >>> weft.mean(x)
+        tensor(3.)
+        >>> weft.mean(x, dim=1, keepdim=True)
+        tensor([[1.5000],
+                [4.5000]])
     """
 def mean_(
     input: Tensor,
@@ -1841,20 +2487,40 @@ def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, T
     """Returns the smallest elements along a dimension and their first positions.
 
     NaN wins.
+
+    Example:
+        >>> weft.min_dim(weft.tensor([[1, 5], [7, 2]]), 1)
+        (tensor([1, 2]), tensor([0, 1]))
     """
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """Returns the smaller of two elements; a NaN wins.
 
     At equal ones each gets half of the gradient.
+
+    Example:
+        >>> weft.minimum(weft.tensor([1, 5]), weft.tensor([3, 2]))
+        tensor([1, 2])
     """
 def minimum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of minimum over input and return it."""
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Multiplies two matrices."""
+    """Multiplies two matrices.
+
+    Example:
+        >>> weft.mm(weft.tensor([[1, 2], [3, 4]]), weft.tensor([[0, 1], [1, 0]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of mm over input and return it."""
 def mul(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Multiplies two tensors."""
+    """Multiplies two tensors.
+
+    Example:
+        >>> weft.mul(weft.tensor([[1], [2]]), weft.tensor([10, 20]))  # shapes broadcast
+        tensor([[10, 20],
+                [20, 40]])
+    """
 def mul_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of mul over input and return it."""
 def multinomial(
@@ -1864,7 +2530,12 @@ def multinomial(
     *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws positions of each row with probabilities proportional to the row's elements."""
+    """Draws positions of each row with probabilities proportional to the row's elements.
+
+    Example:
+        >>> weft.multinomial(weft.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
+        tensor([1, 1, 1])
+    """
 def multinomial_(
     input: Tensor,
     num_samples: _int,
@@ -1874,43 +2545,105 @@ def multinomial_(
 ) -> Tensor:
     """Write the result of multinomial over input and return it."""
 def multiply(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Multiplies two tensors."""
+    """Multiplies two tensors.
+
+    Example:
+        >>> weft.mul(weft.tensor([[1], [2]]), weft.tensor([10, 20]))  # shapes broadcast
+        tensor([[10, 20],
+                [20, 40]])
+    """
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """Multiplies a matrix with a vector."""
+    """Multiplies a matrix with a vector.
+
+    Example:
+        >>> weft.mv(weft.tensor([[1, 2], [3, 4]]), weft.tensor([1, 1]))
+        tensor([3, 7])
+    """
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """Write the result of mv over input and return it."""
 def ne(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input differs from other."""
+    """Tells where input differs from other.
+
+    Example:
+        >>> weft.ne(weft.tensor([1, 2, 3]), 2)
+        tensor([ True, False,  True])
+    """
 def ne_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of ne over input and return it."""
 def neg(input: Tensor) -> Tensor:
-    """Turns the sign of each element."""
+    """Turns the sign of each element.
+
+    Example:
+        >>> weft.neg(weft.tensor([1, -2]))
+        tensor([-1,  2])
+    """
 def neg_(input: Tensor) -> Tensor:
     """Write the result of neg over input and return it."""
 def negative(input: Tensor) -> Tensor:
-    """Turns the sign of each element."""
+    """Turns the sign of each element.
+
+    Example:
+        >>> weft.neg(weft.tensor([1, -2]))
+        tensor([-1,  2])
+    """
 def not_equal(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Tells where input differs from other."""
+    """Tells where input differs from other.
+
+    Example:
+        >>> weft.ne(weft.tensor([1, 2, 3]), 2)
+        tensor([ True, False,  True])
+    """
 def outer_sum(input: Tensor, other: Tensor) -> Tensor:
     """Adds up the outer products of the rows of two tensors: transpose(input) @ other, where all
     dimensions but the last are taken as one.
 
     The gradient of a linear layer's weight.
+
+    Example:
+        >>> weft.outer_sum(weft.ones(4, 2), weft.ones(4, 3)).shape
+        torch.Size([2, 3])
     """
 def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of outer_sum over input and return it."""
 def permutation(n: _int, *, generator: Generator | None = None) -> Tensor:
-    """Returns the integers from 0 to n - 1 in random order."""
+    """Returns the integers from 0 to n - 1 in random order.
+
+    Example:
+        >>> weft.permutation(5).sort()[0]  # weft.randperm is the function to use
+        tensor([0, 1, 2, 3, 4])
+    """
 @overload
 def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
-    """Returns a view with its dimensions in another order."""
+    """Returns a view with its dimensions in another order.
+
+    Example:
+        >>> weft.permute(weft.zeros(2, 3, 5), (2, 0, 1)).shape
+        torch.Size([5, 2, 3])
+    """
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor:
-    """Returns a view with its dimensions in another order."""
+    """Returns a view with its dimensions in another order.
+
+    Example:
+        >>> weft.permute(weft.zeros(2, 3, 5), (2, 0, 1)).shape
+        torch.Size([5, 2, 3])
+    """
 def polygamma(n: Tensor | _Number, input: Tensor) -> Tensor:
-    """Returns the n-th derivative of digamma."""
+    """Returns the n-th derivative of digamma.
+
+    Example:
+        >>> weft.polygamma(1, weft.tensor([1.0]))  # the trigamma function
+        tensor([1.6449])
+    """
 def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
-    """Raises input to the power of exponent."""
+    """Raises input to the power of exponent.
+
+    Example:
+        >>> weft.pow(weft.tensor([1, 2, 3]), 2)
+        tensor([1, 4, 9])
+        >>> weft.pow(2, weft.tensor([1, 2, 3]))
+        tensor([2, 4, 8])
+    """
 def pow_(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
     """Write the result of pow over input and return it."""
 def prod_(
@@ -1922,18 +2655,32 @@ def prod_(
 ) -> Tensor:
     """Write the result of prod over input and return it."""
 def reciprocal(input: Tensor) -> Tensor:
-    """Returns 1 / input."""
+    """Returns 1 / input.
+
+    Example:
+        >>> weft.reciprocal(weft.tensor([2.0, 4.0]))
+        tensor([0.5000, 0.2500])
+    """
 def reciprocal_(input: Tensor) -> Tensor:
     """Write the result of reciprocal over input and return it."""
 def relu(input: Tensor) -> Tensor:
     """Replaces negative elements by 0.
 
     The gradient at 0 is 0.
+
+    Example:
+        >>> weft.relu(weft.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
     """
 def relu_(input: Tensor) -> Tensor:
     """Write the result of relu over input and return it."""
 def remainder(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Computes Python's modulus: the remainder has the sign of other."""
+    """Computes Python's modulus: the remainder has the sign of other.
+
+    Example:
+        >>> weft.remainder(weft.tensor([-7, 7]), 3)  # the sign of the second; see fmod
+        tensor([2, 1])
+    """
 def remainder_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of remainder over input and return it."""
 @overload
@@ -1942,6 +2689,11 @@ def reshape(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
     copy otherwise.
 
     One size may be -1.
+
+    Example:
+        >>> weft.reshape(weft.arange(6), (2, -1))  # -1: what is left
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
 @overload
 def reshape(input: Tensor, *shape: _int) -> Tensor:
@@ -1949,6 +2701,11 @@ def reshape(input: Tensor, *shape: _int) -> Tensor:
     copy otherwise.
 
     One size may be -1.
+
+    Example:
+        >>> weft.reshape(weft.arange(6), (2, -1))  # -1: what is left
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
 @overload
 def reshape_(input: Tensor, shape: _int | Sequence[_int]) -> Tensor:
@@ -1964,7 +2721,12 @@ def restride(
     stride: _int | Sequence[_int],
     offset: _int,
 ) -> Tensor:
-    """Adds input into an empty storage by one set of strides and reads it by another."""
+    """Adds input into an empty storage by one set of strides and reads it by another.
+
+    Example:
+        >>> weft.restride(weft.arange(6), [1], 0, [3], [2], 0)
+        tensor([0, 2, 4])
+    """
 def restride_(
     input: Tensor,
     from_stride: _int | Sequence[_int],
@@ -1975,7 +2737,12 @@ def restride_(
 ) -> Tensor:
     """Write the result of restride over input and return it."""
 def rsqrt(input: Tensor) -> Tensor:
-    """Returns 1 over the square root of each element."""
+    """Returns 1 over the square root of each element.
+
+    Example:
+        >>> weft.rsqrt(weft.tensor([1.0, 4.0]))
+        tensor([1.0000, 0.5000])
+    """
 def rsqrt_(input: Tensor) -> Tensor:
     """Write the result of rsqrt over input and return it."""
 def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
@@ -1991,6 +2758,11 @@ def scatter_combine(
 ) -> Tensor:
     """Returns a copy of input with values combined along a dimension as scatter_add adds them;
     reduce is 'prod', 'amax' or 'amin'.
+
+    Example:
+        >>> x, index = weft.tensor([1.0, 1.0]), weft.tensor([0, 0])
+        >>> weft.scatter_combine(x, 0, index, weft.tensor([3.0, 2.0]), "amax")
+        tensor([3., 1.])
     """
 def scatter_combine_(
     input: Tensor,
@@ -2001,27 +2773,62 @@ def scatter_combine_(
 ) -> Tensor:
     """Write the result of scatter_combine over input and return it."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """Returns a view at one index of a dimension, which disappears."""
+    """Returns a view at one index of a dimension, which disappears.
+
+    Example:
+        >>> weft.select(weft.tensor([[1, 2], [3, 4]]), 0, 1)  # the view x[1]
+        tensor([3, 4])
+    """
 def sigmoid(input: Tensor) -> Tensor:
-    """Computes 1 / (1 + exp(-x))."""
+    """Computes 1 / (1 + exp(-x)).
+
+    Example:
+        >>> weft.sigmoid(weft.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
 def sigmoid_(input: Tensor) -> Tensor:
     """Write the result of sigmoid over input and return it."""
 def sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
-    """Returns the gradient of sigmoid's input: one pass instead of three."""
+    """Returns the gradient of sigmoid's input: one pass instead of three.
+
+    Example:
+        >>> weft.sigmoid_backward(weft.tensor([1.0]), weft.sigmoid(weft.tensor([0.0])))
+        tensor([0.2500])
+    """
 def sign(input: Tensor) -> Tensor:
-    """Returns -1, 0 or 1 by the sign of each element."""
+    """Returns -1, 0 or 1 by the sign of each element.
+
+    Example:
+        >>> weft.sign(weft.tensor([-3.0, 0.0, 2.0]))
+        tensor([-1.,  0.,  1.])
+    """
 def sign_(input: Tensor) -> Tensor:
     """Write the result of sign over input and return it."""
 def silu(input: Tensor) -> Tensor:
-    """Computes x * sigmoid(x)."""
+    """Computes x * sigmoid(x).
+
+    Example:
+        >>> weft.silu(weft.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
 def silu_(input: Tensor) -> Tensor:
     """Write the result of silu over input and return it."""
 def sin(input: Tensor) -> Tensor:
-    """Returns the sine of each element."""
+    """Returns the sine of each element.
+
+    Example:
+        >>> weft.sin(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
+    """
 def sin_(input: Tensor) -> Tensor:
     """Write the result of sin over input and return it."""
 def sinh(input: Tensor) -> Tensor:
-    """Returns the hyperbolic sine of each element."""
+    """Returns the hyperbolic sine of each element.
+
+    Example:
+        >>> weft.sinh(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
+    """
 def sinh_(input: Tensor) -> Tensor:
     """Write the result of sinh over input and return it."""
 def slice(
@@ -2034,19 +2841,40 @@ def slice(
     """Returns a view of every step-th index from start to before end of a dimension.
 
     Negative bounds count from the end; bounds outside are clamped.
+
+    Example:
+        >>> weft.slice(weft.arange(10), 0, 2, 8, 3)  # the view x[2:8:3]
+        tensor([2, 5])
     """
 def softmax(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
-    """Returns the exponentials along a dimension, divided by their sum."""
+    """Returns the exponentials along a dimension, divided by their sum.
+
+    Example:
+        >>> weft.softmax(weft.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+    """
 def softmax_(input: Tensor, dim: _int, *, dtype: _dtype | None = None) -> Tensor:
     """Write the result of softmax over input and return it."""
 def softmax_backward(grad: Tensor, output: Tensor, dim: _int) -> Tensor:
-    """Returns the gradient of softmax's input: output * (grad - sum(grad * output))."""
+    """Returns the gradient of softmax's input: output * (grad - sum(grad * output)).
+
+    Example:
+        >>> output = weft.softmax(weft.zeros(2), dim=0)
+        >>> weft.softmax_backward(weft.tensor([1.0, 0.0]), output, 0)
+        tensor([ 0.2500, -0.2500])
+    """
 def softplus(
     input: Tensor,
     beta: Tensor | _Number = 1.0,
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
-    """Computes log(1 + exp(beta * x)) / beta, and keeps x where beta * x exceeds threshold."""
+    """Computes log(1 + exp(beta * x)) / beta, and keeps x where beta * x exceeds threshold.
+
+    Example:
+        >>> weft.softplus(weft.tensor([0.0, 1.0]), beta=2.0)
+        tensor([0.3466, 1.0635])
+    """
 def softplus_(
     input: Tensor,
     beta: Tensor | _Number = 1.0,
@@ -2058,19 +2886,47 @@ def split_with_sizes(
     split_sizes: _int | Sequence[_int],
     dim: _int = 0,
 ) -> tuple[Tensor, ...]:
-    """Cuts a dimension into views of the given sizes, which must add up to it."""
+    """Cuts a dimension into views of the given sizes, which must add up to it.
+
+    Example:
+        >>> weft.split_with_sizes(weft.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
 def sqrt(input: Tensor) -> Tensor:
-    """Returns the square root of each element."""
+    """Returns the square root of each element.
+
+    Example:
+        >>> weft.sqrt(weft.tensor([4.0, 2.0]))
+        tensor([2.0000, 1.4142])
+    """
 def sqrt_(input: Tensor) -> Tensor:
     """Write the result of sqrt over input and return it."""
 def square(input: Tensor) -> Tensor:
-    """Multiplies each element by itself."""
+    """Multiplies each element by itself.
+
+    Example:
+        >>> weft.square(weft.tensor([-2.0, 3.0]))
+        tensor([4., 9.])
+    """
 def square_(input: Tensor) -> Tensor:
     """Write the result of square over input and return it."""
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Removes dimensions of size 1: all of them, or those in dim (others in dim stay)."""
+    """Removes dimensions of size 1: all of them, or those in dim (others in dim stay).
+
+    Example:
+        >>> x = weft.zeros(1, 2, 1)
+        >>> weft.squeeze(x).shape, weft.squeeze(x, 0).shape
+        (torch.Size([2]), torch.Size([2, 1]))
+    """
 def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
-    """Joins tensors of one shape along a new dimension."""
+    """Joins tensors of one shape along a new dimension.
+
+    Example:
+        >>> x = weft.tensor([1, 2])
+        >>> weft.stack([x, x], dim=1)
+        tensor([[1, 1],
+                [2, 2]])
+    """
 def strided_view(
     input: Tensor,
     size: _int | Sequence[_int],
@@ -2082,6 +2938,10 @@ def strided_view(
     """Returns a view of the storage with given sizes, strides and offset.
 
     The gradient needs the strides and the offset of the input as they are now.
+
+    Example:
+        >>> weft.strided_view(weft.arange(6), [3], [2], 1, [1], 0)
+        tensor([1, 3, 5])
     """
 def sub_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of sub over input and return it."""
@@ -2095,6 +2955,15 @@ def sum(
     """Adds up elements, over all dimensions or those in `dim`.
 
     Sums of integers and bools are int64. float32 is added up in blocks, and those in float64.
+
+    Example:
+        >>> x = weft.tensor([[1, 2], [3, 4]])
+        >>> weft.sum(x)
+        tensor(10)
+        >>> weft.sum(x, dim=0)
+        tensor([4, 6])
+        >>> weft.sum(x, dim=0, keepdim=True).shape
+        torch.Size([1, 2])
     """
 def sum_(
     input: Tensor,
@@ -2105,25 +2974,66 @@ def sum_(
 ) -> Tensor:
     """Write the result of sum over input and return it."""
 def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Returns a view with two dimensions swapped."""
+    """Returns a view with two dimensions swapped.
+
+    Example:
+        >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
+        torch.Size([5, 3, 2])
+    """
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Returns a view with two dimensions swapped."""
+    """Returns a view with two dimensions swapped.
+
+    Example:
+        >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
+        torch.Size([5, 3, 2])
+    """
 def t(input: Tensor) -> Tensor:
-    """Transposes a matrix; tensors of fewer dimensions stay as they are."""
+    """Transposes a matrix; tensors of fewer dimensions stay as they are.
+
+    Example:
+        >>> weft.t(weft.tensor([[1, 2], [3, 4]]))
+        tensor([[1, 3],
+                [2, 4]])
+    """
 def tanh(input: Tensor) -> Tensor:
-    """Returns the hyperbolic tangent of each element."""
+    """Returns the hyperbolic tangent of each element.
+
+    Example:
+        >>> weft.tanh(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 def tanh_(input: Tensor) -> Tensor:
     """Write the result of tanh over input and return it."""
 def tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
-    """Returns the gradient of tanh's input: one pass instead of three."""
+    """Returns the gradient of tanh's input: one pass instead of three.
+
+    Example:
+        >>> weft.tanh_backward(weft.tensor([1.0]), weft.tanh(weft.tensor([0.0])))
+        tensor([1.])
+    """
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Returns a view with two dimensions swapped."""
+    """Returns a view with two dimensions swapped.
+
+    Example:
+        >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
+        torch.Size([5, 3, 2])
+    """
 def trunc(input: Tensor) -> Tensor:
-    """Rounds each element toward zero."""
+    """Rounds each element toward zero.
+
+    Example:
+        >>> weft.trunc(weft.tensor([1.8, -1.8]))
+        tensor([ 1., -1.])
+    """
 def trunc_(input: Tensor) -> Tensor:
     """Write the result of trunc over input and return it."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
-    """Returns views at every index of a dimension."""
+    """Returns views at every index of a dimension.
+
+    Example:
+        >>> weft.unbind(weft.tensor([[1, 2], [3, 4]]), dim=1)
+        (tensor([1, 3]), tensor([2, 4]))
+    """
 def uniform(
     input: Tensor,
     low: _float = 0.0,
@@ -2131,7 +3041,13 @@ def uniform(
     *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draws a tensor like input from the uniform distribution on [low, high)."""
+    """Draws a tensor like input from the uniform distribution on [low, high).
+
+    Example:
+        >>> _ = weft.manual_seed(0)
+        >>> weft.zeros(2).uniform_(-1, 1)
+        tensor([-0.0075,  0.5364])
+    """
 def uniform_(
     input: Tensor,
     low: _float = 0.0,
@@ -2141,7 +3057,12 @@ def uniform_(
 ) -> Tensor:
     """Write the result of uniform over input and return it."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """Inserts a dimension of size 1."""
+    """Inserts a dimension of size 1.
+
+    Example:
+        >>> weft.unsqueeze(weft.zeros(3), 0).shape, weft.unsqueeze(weft.zeros(3), -1).shape
+        (torch.Size([1, 3]), torch.Size([3, 1]))
+    """
 def var_(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,
@@ -2155,19 +3076,43 @@ def view(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """Returns a view with other sizes.
 
     One size may be -1. The strides must allow it without a copy; otherwise use reshape.
+
+    Example:
+        >>> x = weft.zeros(2, 3)
+        >>> x.view(-1)[0] = 1.0  # a view: it writes x
+        >>> x
+        tensor([[1., 0., 0.],
+                [0., 0., 0.]])
     """
 @overload
 def view(input: Tensor, *size: _int) -> Tensor:
     """Returns a view with other sizes.
 
     One size may be -1. The strides must allow it without a copy; otherwise use reshape.
+
+    Example:
+        >>> x = weft.zeros(2, 3)
+        >>> x.view(-1)[0] = 1.0  # a view: it writes x
+        >>> x
+        tensor([[1., 0., 0.],
+                [0., 0., 0.]])
     """
 def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Computes input * log(other), which is 0 where input is 0 and other is a number."""
+    """Computes input * log(other), which is 0 where input is 0 and other is a number.
+
+    Example:
+        >>> weft.xlogy(weft.tensor([0.0, 2.0]), weft.tensor([0.0, 3.0]))  # 0 where the first is 0
+        tensor([0.0000, 2.1972])
+    """
 def xlogy_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of xlogy over input and return it."""
 def zero(input: Tensor) -> Tensor:
-    """Returns a tensor of zeros like input; `x.zero_()` is its in-place form."""
+    """Returns a tensor of zeros like input; `x.zero_()` is its in-place form.
+
+    Example:
+        >>> weft.ones(2).zero_()
+        tensor([0., 0.])
+    """
 def zero_(input: Tensor) -> Tensor:
     """Write the result of zero over input and return it."""
 def zeros_like_(input: Tensor, *, dtype: _dtype | None = None) -> Tensor:

@@ -65,10 +65,11 @@ def set_printoptions(
         ValueError: if the profile has no such name, or a number is out of its range.
 
     Example:
-        >>> set_printoptions(precision=2)
-        >>> get_printoptions()["precision"]
-        2
-        >>> set_printoptions(profile="default")
+        >>> import weft
+        >>> weft.set_printoptions(precision=2)
+        >>> weft.tensor([1.23456])
+        tensor([1.23])
+        >>> weft.set_printoptions(profile="default")
     """
     global _options  # noqa: PLW0603 (one setting for the whole process, as in PyTorch)
     options = _options

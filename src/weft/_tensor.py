@@ -40,7 +40,13 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        """Return the number of elements of a tensor of this size."""
+        """Return the number of elements of a tensor of this size.
+
+        Example:
+            >>> import weft
+            >>> weft.zeros(2, 3).shape.numel()
+            6
+        """
         count = 1
         for size in self:
             count *= size
@@ -76,6 +82,13 @@ class device:  # noqa: N801 - PyTorch's name
 
     Raises:
         RuntimeError: For any other device.
+
+    Example:
+        >>> import weft
+        >>> weft.device("cpu:0")
+        device(type='cpu', index=0)
+        >>> weft.zeros(2).device
+        device(type='cpu')
     """
 
     __slots__ = ("index", "type")
@@ -176,6 +189,14 @@ def from_dlpack(external: Any) -> Tensor:
 
     Returns:
         A tensor over the same memory.
+
+    Example:
+        >>> import weft
+        >>> import numpy
+        >>> a = numpy.zeros(2)
+        >>> weft.from_dlpack(a)[0] = 1
+        >>> a.tolist()
+        [1.0, 0.0]
     """
     capsule = external.__dlpack__() if hasattr(external, "__dlpack__") else external
     return _core.from_dlpack(capsule)
@@ -189,6 +210,13 @@ def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
     Raises:
         RuntimeError: If the tensor requires grad.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2)
+        >>> x.numpy()[0] = 1  # the same memory
+        >>> x
+        tensor([1., 0.])
     """
     if self.requires_grad and not force:
         raise _core.GradientError(
@@ -321,6 +349,12 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
 
     Returns:
         The tensor itself if nothing needs to change, a view of an array's memory, or a new tensor.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2)
+        >>> weft.as_tensor(x) is x, weft.as_tensor([1, 2])
+        (True, tensor([1, 2]))
     """
     _check_device(device)
     if isinstance(data, Tensor):
@@ -347,6 +381,11 @@ def asarray(
         device: Only the CPU so far.
         copy: True: always copy; False: raise if a copy is needed; None: copy if needed.
         requires_grad: Whether backward should accumulate a gradient for it.
+
+    Example:
+        >>> import weft
+        >>> weft.asarray([1, 2], dtype=weft.float32)
+        tensor([1., 2.])
     """
     if copy:
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
@@ -398,6 +437,13 @@ def _backward(
 
     Raises:
         RuntimeError: If there is no graph, or it was freed, or a saved tensor was changed.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
     """
     if gradient is None and retain_graph is None and not create_graph and inputs is None:
         _core.backward_of_one(self)
@@ -411,7 +457,14 @@ def _backward(
 
 
 class RemovableHandle:
-    """What registering a hook returns: call `remove()` to take the hook away."""
+    """What registering a hook returns: call `remove()` to take the hook away.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(print)
+        >>> handle.remove()
+    """
 
     __slots__ = ("id",)
 
@@ -437,6 +490,14 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Rem
 
     Returns:
         A handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
     """
     return RemovableHandle(_core.add_hook(self, hook))
 
@@ -451,12 +512,29 @@ def _register_post_accumulate_grad_hook(
 
     Returns:
         A handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1., 1.])
     """
     return RemovableHandle(_core.add_post_accumulate_hook(self, hook))
 
 
 def _retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this tensor in `.grad` although it is no leaf."""
+    """Keep the gradient of this tensor in `.grad` although it is no leaf.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> y = x * 3
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+    """
     _core.retain_grad(self)
 
 
@@ -486,6 +564,12 @@ def _to(
         non_blocking: Changes nothing: there is nothing to wait for on a CPU.
         copy: Copy even if nothing changes.
         memory_format: Changes nothing: there is one format.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([1, 2])
+        >>> x.to(weft.float32), x.to("cpu") is x
+        (tensor([1., 2.]), True)
     """
     for argument in args:
         if isinstance(argument, Tensor):
@@ -500,7 +584,13 @@ def _to(
 
 
 def _type(self: Tensor, dtype: dtype | None = None) -> Any:
-    """Return the name of the tensor's type, or the tensor with another dtype."""
+    """Return the name of the tensor's type, or the tensor with another dtype.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).type(), weft.zeros(2).type(weft.int64)
+        ('torch.FloatTensor', tensor([0, 0]))
+    """
     if dtype is None:
         names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
         names |= {"int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
@@ -509,12 +599,32 @@ def _type(self: Tensor, dtype: dtype | None = None) -> Any:
     return _cast(self, dtype)
 
 
-def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:
+_CASTS = {
+    "bfloat16": _core.bfloat16,
+    "bool": _core.bool,
+    "byte": _core.uint8,
+    "char": _core.int8,
+    "double": _core.float64,
+    "float": _core.float32,
+    "half": _core.float16,
+    "int": _core.int32,
+    "long": _core.int64,
+    "short": _core.int16,
+}
+
+
+def _caster(name: str, wanted: dtype) -> Callable[[Tensor], Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:  # noqa: ARG001 - there is one
         return _cast(self, wanted)
 
-    cast.__name__ = cast.__qualname__ = wanted.name
-    cast.__doc__ = f"Return the tensor as {wanted.name}."
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"""Return the tensor as {wanted.name}.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).{name}().dtype
+        torch.{wanted.name}
+    """
     return cast
 
 
@@ -575,32 +685,71 @@ def _dir(self: Tensor) -> list[str]:
 
 
 def _is_floating_point(self: Tensor) -> bool:
-    """Tell whether the elements are floating-point numbers."""
+    """Tell whether the elements are floating-point numbers.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).is_floating_point(), weft.tensor([1]).is_floating_point()
+        (True, False)
+    """
     return self.dtype.is_floating_point
 
 
 def _is_complex(self: Tensor) -> bool:  # noqa: ARG001
-    """Tell whether the elements are complex numbers: never, so far."""
+    """Tell whether the elements are complex numbers: never, so far.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).is_complex()
+        False
+    """
     return False
 
 
 def _element_size(self: Tensor) -> int:
-    """Return the bytes of one element."""
+    """Return the bytes of one element.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).element_size()
+        4
+    """
     return self.itemsize
 
 
 def _cpu(self: Tensor) -> Tensor:
-    """Return the tensor itself: it is on the CPU."""
+    """Return the tensor itself: it is on the CPU.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2)
+        >>> x.cpu() is x
+        True
+    """
     return self
 
 
 def _cuda(self: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: ARG001
-    """Raise: there is no GPU support yet."""
+    """Raise: there is no GPU support yet.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).cuda()
+        Traceback (most recent call last):
+            ...
+        weft.UnsupportedError: cuda(): only the CPU is supported so far
+    """
     raise _core.UnsupportedError("cuda(): only the CPU is supported so far")
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, **options: Any) -> Tensor:
-    """Make a tensor from data, by default with this tensor's dtype."""
+    """Make a tensor from data, by default with this tensor's dtype.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(1, dtype=weft.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+    """
     return tensor(data, dtype=dtype or self.dtype, **options)
 
 
@@ -619,20 +768,38 @@ def _new_filled(name: str) -> Callable[..., Tensor]:
         return made.requires_grad_() if requires_grad else made
 
     new.__name__ = new.__qualname__ = f"new_{name}"
-    new.__doc__ = f"Make a tensor by {name}, by default with this tensor's dtype."
+    new.__doc__ = f"""Make a tensor by {name}, by default with this tensor's dtype.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1, 2]).new_{name}(3).dtype
+        torch.int64
+    """
     return new
 
 
 def _new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: dtype | None = None, **options: Any
 ) -> Tensor:
-    """Make a tensor of one value, by default with this tensor's dtype."""
+    """Make a tensor of one value, by default with this tensor's dtype.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([0]).new_full((2,), 7)
+        tensor([7, 7])
+    """
     made = _ops.full(size, fill_value, dtype=dtype or self.dtype)
     return made.requires_grad_() if options.get("requires_grad") else made
 
 
 def _ndimension(self: Tensor) -> int:
-    """Return the number of dimensions."""
+    """Return the number of dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 3).ndimension()
+        2
+    """
     return self.ndim
 
 
@@ -642,36 +809,76 @@ def _is_view(self: Tensor) -> bool:
 
 
 def _is_inference(self: Tensor) -> bool:
-    """Tell whether the tensor was made in inference mode."""
+    """Tell whether the tensor was made in inference mode.
+
+    Example:
+        >>> import weft
+        >>> with weft.inference_mode():
+        ...     x = weft.zeros(2)
+        >>> x.is_inference()
+        True
+    """
     return self._inference
 
 
 def _itself(self: Tensor, *_: Any) -> Tensor:
-    """Return the tensor itself: there is one kind of memory."""
+    """Return the tensor itself: there is one kind of memory.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2)
+        >>> x.pin_memory() is x, x.share_memory_() is x
+        (True, True)
+    """
     return self
 
 
 def _get_device(self: Tensor) -> int:  # noqa: ARG001
-    """Return -1, which stands for the CPU."""
+    """Return -1, which stands for the CPU.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).get_device()
+        -1
+    """
     return -1
 
 
 def _is_pinned(self: Tensor, *_: Any) -> bool:  # noqa: ARG001
-    """Return False: there is one kind of memory."""
+    """Return False: there is one kind of memory.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).is_pinned(), weft.zeros(2).is_shared()
+        (False, False)
+    """
     return False
 
 
 def _is_signed(self: Tensor) -> bool:
-    """Tell whether the dtype has negative numbers."""
+    """Tell whether the dtype has negative numbers.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).is_signed(), weft.tensor([True]).is_signed()
+        (True, False)
+    """
     return self.dtype is not _core.uint8 and self.dtype is not _core.bool
 
 
 def _is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Tell whether another tensor has the same shape."""
+    """Tell whether another tensor has the same shape.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2).is_same_size(weft.ones(2))
+        True
+    """
     return self.shape == other.shape
 
 
 _METHODS: dict[str, Any] = {
+    **{name: _caster(name, wanted) for name, wanted in _CASTS.items()},
     "_is_view": _is_view,
     "__array__": _array,
     "__array_priority__": 1000,
@@ -686,19 +893,11 @@ _METHODS: dict[str, Any] = {
     "__reduce_ex__": _reduce_ex,
     "__repr__": _repr,
     "backward": _backward,
-    "bfloat16": _caster(_core.bfloat16),
-    "bool": _caster(_core.bool),
-    "byte": _caster(_core.uint8),
-    "char": _caster(_core.int8),
     "cpu": _cpu,
     "cuda": _cuda,
     "device": property(lambda _self: _CPU, doc="Where the memory is."),
-    "double": _caster(_core.float64),
     "element_size": _element_size,
-    "float": _caster(_core.float32),
     "get_device": _get_device,
-    "half": _caster(_core.float16),
-    "int": _caster(_core.int32),
     "is_complex": _is_complex,
     "is_cpu": True,
     "is_cuda": False,
@@ -715,7 +914,6 @@ _METHODS: dict[str, Any] = {
     "is_sparse": False,
     "is_xpu": False,
     "layout": "torch.strided",
-    "long": _caster(_core.int64),
     "nbytes": property(lambda self: self.numel() * self.itemsize, doc="Bytes of all elements."),
     "ndimension": _ndimension,
     "new_empty": _new_filled("empty"),
@@ -730,7 +928,6 @@ _METHODS: dict[str, Any] = {
     "retain_grad": _retain_grad,
     "retains_grad": property(_retains_grad, doc="Whether retain_grad() was called."),
     "share_memory_": _itself,
-    "short": _caster(_core.int16),
     "to": _to,
     "type": _type,
 }

@@ -32,7 +32,13 @@ KeyPath: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """Name a child by its position."""
+    """Name a child by its position.
+
+    Example:
+        >>> import weft
+        >>> str(weft.pytree.SequenceKey(0))
+        '[0]'
+    """
 
     idx: int
 
@@ -42,7 +48,13 @@ class SequenceKey:
 
 @dataclass(frozen=True)
 class MappingKey:
-    """Name a child by its key in a dict."""
+    """Name a child by its key in a dict.
+
+    Example:
+        >>> import weft
+        >>> str(weft.pytree.MappingKey("weight"))
+        "['weight']"
+    """
 
     key: Any
 
@@ -52,7 +64,13 @@ class MappingKey:
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """Name a child by its attribute."""
+    """Name a child by its attribute.
+
+    Example:
+        >>> import weft
+        >>> str(weft.pytree.GetAttrKey("mean"))
+        '.mean'
+    """
 
     name: str
 
@@ -273,7 +291,14 @@ def _kind_of_node(node: _Node) -> _Kind:
 
 @dataclass(frozen=True, repr=False)
 class TreeSpec:
-    """The structure of a tree without its leaves: it can be compared, hashed and printed."""
+    """The structure of a tree without its leaves: it can be compared, hashed and printed.
+
+    Example:
+        >>> import weft
+        >>> spec = weft.pytree.tree_structure({"a": [1, 2], "b": 3})
+        >>> spec.num_leaves
+        3
+    """
 
     # Flat, each container before its children: comparing, hashing and freeing cannot overflow.
     nodes: tuple[_Node, ...]
@@ -304,11 +329,23 @@ class TreeSpec:
         return sum(node.type is None for node in self.nodes)
 
     def is_leaf(self) -> bool:
-        """Tell whether the tree is one leaf."""
+        """Tell whether the tree is one leaf.
+
+        Example:
+            >>> import weft
+            >>> weft.pytree.tree_structure(5).is_leaf(), weft.pytree.tree_structure([5]).is_leaf()
+            (True, False)
+        """
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """Return the structures of the outermost container's children."""
+        """Return the structures of the outermost container's children.
+
+        Example:
+            >>> import weft
+            >>> len(weft.pytree.tree_structure({"a": [1, 2], "b": 3}).children())
+            2
+        """
         found: list[TreeSpec] = []
         start = 1
         while start < len(self.nodes):
@@ -321,7 +358,13 @@ class TreeSpec:
         return found
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:
-        """Build a tree of this structure; see `tree_unflatten`."""
+        """Build a tree of this structure; see `tree_unflatten`.
+
+        Example:
+            >>> import weft
+            >>> weft.pytree.tree_structure({"a": 1, "b": 2}).unflatten([10, 20])
+            {'a': 10, 'b': 20}
+        """
         return tree_unflatten(leaves, self)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:

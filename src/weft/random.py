@@ -44,17 +44,39 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generator from the operating system; return the seed."""
+    """Seed the default generator from the operating system; return the seed.
+
+    Example:
+        >>> import weft
+        >>> weft.seed() == weft.initial_seed()
+        True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """Return the seed of the default generator."""
+    """Return the seed of the default generator.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(7)
+        >>> weft.initial_seed()
+        7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """Return the state of the default generator, as a tensor of bytes."""
+    """Return the state of the default generator, as a tensor of bytes.
+
+    Example:
+        >>> import weft
+        >>> state = weft.get_rng_state()
+        >>> x = weft.rand(2)
+        >>> weft.set_rng_state(state)
+        >>> weft.equal(weft.rand(2), x)
+        True
+    """
     return default_generator.get_state()
 
 
@@ -63,6 +85,14 @@ def set_rng_state(new_state: Tensor) -> None:
 
     Args:
         new_state: What `get_rng_state` returned.
+
+    Example:
+        >>> import weft
+        >>> state = weft.get_rng_state()
+        >>> x = weft.rand(2)
+        >>> weft.set_rng_state(state)
+        >>> weft.equal(weft.rand(2), x)
+        True
     """
     default_generator.set_state(new_state)
 
@@ -73,6 +103,14 @@ def fork_rng(enabled: bool = True) -> collections.abc.Generator[None, None, None
 
     Args:
         enabled: False makes it do nothing.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> with weft.random.fork_rng():
+        ...     x = weft.rand(2)
+        >>> weft.equal(weft.rand(2), x)
+        True
     """
     state = default_generator.get_state()
     try:

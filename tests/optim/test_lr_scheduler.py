@@ -166,6 +166,14 @@ def test_mistakes(make, error, text):
         make(optim.SGD([nn.Parameter(weft.zeros(1))]))
 
 
+def test_one_cycle_takes_as_many_steps_as_it_was_told():
+    scheduler = schedule.OneCycleLR(optim.SGD([nn.Parameter(weft.zeros(1))]), 1.0, total_steps=3)
+    for _ in range(3):
+        scheduler.step()
+    with pytest.raises(ValueError, match="step 4 is beyond the 3"):
+        scheduler.step()
+
+
 def test_cyclic_momentum():
     optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5, momentum=0.9)
     scheduler = schedule.CyclicLR(optimizer, 0.1, 0.5, 2)

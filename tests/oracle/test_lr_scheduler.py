@@ -23,6 +23,7 @@ MAKERS: dict[str, Any] = {
     "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, 0.5, 3, 5, "triangular2"),
     "CyclicLR by steps": lambda s, o: s.CyclicLR(o, 0.01, 0.5, 3, mode="exp_range", gamma=0.9),
     "OneCycleLR": lambda s, o: s.OneCycleLR(o, 0.5, total_steps=25),
+    "OneCycleLR to its end": lambda s, o: s.OneCycleLR(o, 0.5, total_steps=20),
     "OneCycleLR in three": lambda s, o: s.OneCycleLR(
         o, [0.5, 0.2], total_steps=22, three_phase=True, anneal_strategy="linear"
     ),

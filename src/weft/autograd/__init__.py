@@ -63,6 +63,13 @@ def backward(
         retain_graph: Keep what was saved, so that backward can run again.
         create_graph: Record backward itself, for higher derivatives.
         inputs: Accumulate only into these leaves.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> weft.autograd.backward([x.sum(), (x * x).sum()])
+        >>> x.grad
+        tensor([3., 3.])
     """
     roots = _as_tuple(tensors)
     if grad_tensors is None:

@@ -152,6 +152,19 @@ class Function:
         Args:
             args: The context (unless there is a `setup_context`), then what `apply` was given.
             kwargs: Not used: `apply` takes positional arguments.
+
+        Example:
+            >>> import weft
+            >>> class Twice(weft.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, gradient):
+            ...         return 2 * gradient
+            >>> Twice.apply(weft.tensor([1.0]))
+            tensor([2.])
         """
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
@@ -165,6 +178,26 @@ class Function:
             ctx: The context.
             inputs: What `apply` was given.
             output: What forward returned.
+
+        Example:
+            >>> import weft
+            >>> class Square(weft.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return x * x
+            ...
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         ctx.save_for_backward(*inputs)
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, gradient):
+            ...         (x,) = ctx.saved_tensors
+            ...         return 2 * x * gradient
+            >>> x = weft.tensor([3.0], requires_grad=True)
+            >>> Square.apply(x).backward()
+            >>> x.grad
+            tensor([6.])
         """
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -175,6 +208,21 @@ class Function:
         Args:
             ctx: The context that forward filled.
             grad_outputs: One gradient per output.
+
+        Example:
+            >>> import weft
+            >>> class Twice(weft.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, gradient):
+            ...         return 2 * gradient
+            >>> x = weft.tensor([1.0], requires_grad=True)
+            >>> Twice.apply(x).backward()
+            >>> x.grad
+            tensor([2.])
         """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
@@ -192,6 +240,19 @@ class Function:
 
         Returns:
             What forward returned, its tensors as results of one graph node.
+
+        Example:
+            >>> import weft
+            >>> class Twice(weft.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return 2 * x
+            ...
+            ...     @staticmethod
+            ...     def backward(ctx, gradient):
+            ...         return 2 * gradient
+            >>> Twice.apply(weft.tensor([1.0], requires_grad=True)).grad_fn.name()
+            'TwiceBackward'
         """
         state = _State(cls, args)
         needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)

@@ -343,6 +343,12 @@ def vhp(
 
     Returns:
         What the function returned, and the product, shaped as the inputs.
+
+    Example:
+        >>> import weft
+        >>> x, v = weft.tensor([1.0, 2.0]), weft.tensor([1.0, 0.0])
+        >>> weft.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)
+        (tensor(9.), tensor([6., 0.]))
     """
     with enable_grad():
         given, several = _as_tensors(inputs, "inputs", "vhp")

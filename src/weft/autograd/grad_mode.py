@@ -97,7 +97,16 @@ class no_grad(_GradMode):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(_GradMode):  # noqa: N801
-    """Record ops inside a block or function, also within no_grad."""
+    """Record ops inside a block or function, also within no_grad.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(1, requires_grad=True)
+        >>> with weft.no_grad(), weft.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
 
     __slots__ = ()
     _wanted = True
@@ -108,6 +117,14 @@ class set_grad_enabled(_Mode):  # noqa: N801
 
     Args:
         mode: Whether ops are recorded.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(1, requires_grad=True)
+        >>> with weft.set_grad_enabled(False):
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
     """
 
     __slots__ = ("_first", "mode")
@@ -140,6 +157,14 @@ class inference_mode(_Mode):  # noqa: N801
 
     Args:
         mode: False switches it off inside a block.
+
+    Example:
+        >>> import weft
+        >>> @weft.inference_mode()
+        ... def predict(x):
+        ...     return x * 2
+        >>> predict(weft.ones(1, requires_grad=True)).requires_grad
+        False
     """
 
     __slots__ = ("mode",)

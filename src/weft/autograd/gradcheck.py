@@ -130,6 +130,12 @@ def gradgradcheck(
 
     Raises:
         GradcheckError: If one is wrong, saying which and by how much.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([0.3, 0.7], dtype=weft.float64, requires_grad=True)
+        >>> weft.autograd.gradgradcheck(weft.tanh, (x,))
+        True
     """
     if check_fwd_over_rev:
         raise _core.UnsupportedError("gradgradcheck: forward-mode differentiation is not supported")

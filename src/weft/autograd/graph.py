@@ -64,6 +64,13 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
     Args:
         pin_memory: Not used on a CPU.
         device_type: Not used on a CPU.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> with weft.autograd.graph.save_on_cpu():
+        ...     y = x.exp().sum()
+        >>> y.backward()
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:  # noqa: ARG002
@@ -79,6 +86,11 @@ class disable_saved_tensors_hooks:  # noqa: N801
 
     Args:
         error_message: What the refusal says.
+
+    Example:
+        >>> import weft
+        >>> with weft.autograd.graph.disable_saved_tensors_hooks("not here"):
+        ...     y = weft.ones(2, requires_grad=True).exp()
     """
 
     def __init__(self, error_message: str) -> None:
@@ -92,7 +104,15 @@ class disable_saved_tensors_hooks:  # noqa: N801
 
 
 class GradientEdge(NamedTuple):
-    """The place in the graph that a tensor's gradient arrives at."""
+    """The place in the graph that a tensor's gradient arrives at.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> edge = weft.autograd.graph.get_gradient_edge(x.exp())
+        >>> edge.node.name(), edge.output_nr
+        ('ExpBackward0', 0)
+    """
 
     node: Node
     output_nr: int
@@ -106,6 +126,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: If it does not.
+
+    Example:
+        >>> import weft
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> weft.autograd.graph.get_gradient_edge(x * 2).node.name()
+        'MulBackward0'
     """
     if not tensor.requires_grad:
         raise _core.GradientError(
@@ -120,6 +146,14 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
     Args:
         tensor: The tensor or tensors whose memory was written.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2)
+        >>> x.numpy()[0] = 1.0
+        >>> weft.autograd.graph.increment_version(x)
+        >>> x._version
+        1
     """
     for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
         _core.bump_version(one)

@@ -13,7 +13,16 @@ from weft import _core
 
 @dataclass(frozen=True)
 class Batch:
-    """One op that ran for several rows at once."""
+    """One op that ran for several rows at once.
+
+    Example:
+        >>> import weft
+        >>> with weft.lazy():
+        ...     x = (weft.ones(2) * 2).tolist()
+        >>> batch = weft.explain().plans[-1].batches[-1]
+        >>> batch.op, batch.rows
+        ('mul', 1)
+    """
 
     op: str
     rows: int
@@ -26,7 +35,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one demand for values ran."""
+    """What one demand for values ran.
+
+    Example:
+        >>> import weft
+        >>> with weft.lazy():
+        ...     x = (weft.ones(2) * 2).tolist()
+        >>> weft.explain().plans[-1].nodes
+        2
+    """
 
     batches: tuple[Batch, ...]
     nodes: int
@@ -38,14 +55,30 @@ class Plan:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The last plans, and how many ops were never needed."""
+    """The last plans, and how many ops were never needed.
+
+    Example:
+        >>> import weft
+        >>> with weft.lazy():
+        ...     x = (weft.ones(2) * 2).tolist()
+        >>> len(weft.explain(1).plans)
+        1
+    """
 
     plans: tuple[Plan, ...]
     pending: int
     skipped: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return it as plain data.
+
+        Example:
+            >>> import weft
+            >>> with weft.lazy():
+            ...     x = (weft.ones(2) * 2).tolist()
+            >>> sorted(weft.explain().to_dict())
+            ['pending', 'plans', 'skipped']
+        """
         return asdict(self)
 
     def __str__(self) -> str:
@@ -72,6 +105,13 @@ def explain(plans: int = 1) -> Explanation:
 
     Args:
         plans: How many of the last plans.
+
+    Example:
+        >>> import weft
+        >>> with weft.lazy():
+        ...     x = (weft.ones(2) * 2).tolist()
+        >>> weft.explain().plans[-1].batches[-1].op
+        'mul'
     """
     found = tuple(_plan(plan) for plan in _core.last_plans()[-plans:])
     return Explanation(found, _core.pending_count(), _core.dropped_count())

@@ -46,5 +46,12 @@ def set_memory_limit(bytes: int) -> int:
 
     When recording goes above it, everything that is pending and that somebody still holds runs at
     once, in one plan. The limit is 1 GiB at first.
+
+    Example:
+        >>> import weft
+        >>> weft.batching.set_memory_limit(2**28)
+        1073741824
+        >>> weft.batching.set_memory_limit(2**30)
+        268435456
     """
     return _core.set_pending_limit(bytes)

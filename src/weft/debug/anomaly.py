@@ -57,6 +57,13 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     Args:
         mode: On or off.
         check_nan: As for `detect_anomaly`.
+
+    Example:
+        >>> import weft
+        >>> switch = weft.autograd.set_detect_anomaly(True)
+        >>> weft.autograd.is_anomaly_enabled()
+        True
+        >>> switch = weft.autograd.set_detect_anomaly(False)
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -71,7 +78,13 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
 
 def is_anomaly_enabled() -> bool:
-    """Tell whether `set_detect_anomaly` is on."""
+    """Tell whether `set_detect_anomaly` is on.
+
+    Example:
+        >>> import weft
+        >>> weft.autograd.is_anomaly_enabled()
+        False
+    """
     return bool(_switch)
 
 

@@ -50,6 +50,12 @@ class Comparison:
             another branch), "results", "gradients", "error", or "" if nothing does.
         note: What else is to be known.
         ops: How many ops were compared.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> same = weft.debug.compare(lambda: weft.ones(2).exp().sum())
+        >>> bool(same), same.modes
+        (False, ('eager', 'lazy'))
     """
 
     modes: tuple[str, ...]

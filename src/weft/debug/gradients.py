@@ -70,6 +70,13 @@ class NoGradient:
             "none" (a function returned None for it), "zero", or "" if it does get a gradient.
         advice: What can be done.
         op: Of a cut: the op that is the first without a gradient.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> report = weft.debug.why_no_grad((x.detach() * 2).sum(), x)
+        >>> bool(report), report.kind
+        (True, 'no-graph')
     """
 
     reason: str

@@ -106,6 +106,14 @@ def print_graph(
         names: Names for tensors of the graph.
         max_nodes: How many nodes to show at most.
         max_elements: How many elements of a value to show at most.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> weft.debug.print_graph((x * 2).sum())  # doctest: +ELLIPSIS
+        SumBackward0 () float32, value 4 at ...
+        └─ MulBackward0 (2,) float32 at ...
+           └─ AccumulateGrad (2,) float32, value [1, 1] at ...
     """
     try:
         from rich.console import Console  # noqa: PLC0415 - optional

@@ -34,7 +34,15 @@ _ADDERS = frozenset({"append", "add", "extend", "insert", "setdefault", "update"
 
 @dataclass(frozen=True)
 class Holder:
-    """Who keeps a tensor: `name` as one would write it ("losses[3]"), and where that is."""
+    """Who keeps a tensor: `name` as one would write it ("losses[3]"), and where that is.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> loss = x.sum()
+        >>> any("loss" in holder.name for holder in weft.debug.why_alive(loss).holders)
+        True
+    """
 
     name: str
     kind: HolderKind
@@ -53,6 +61,13 @@ class Alive:
         nodes: How many nodes its graph has.
         bytes: What the graph keeps for backward; each piece of memory counts once.
         place: The line that made it.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> loss = x.exp().sum()
+        >>> weft.debug.why_alive(loss).nodes
+        3
     """
 
     holders: tuple[Holder, ...]

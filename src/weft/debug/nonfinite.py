@@ -43,6 +43,12 @@ class NanReport:
         note: What else is to be known.
         error: The exception that ended the run, if one did.
         trace: The run up to there.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> report = weft.debug.find_nan(lambda: weft.tensor([-1.0]).log().sum())
+        >>> report.op, report.phase
+        ('log', 'forward')
     """
 
     op: str = ""

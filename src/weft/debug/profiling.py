@@ -76,6 +76,13 @@ class Profile:
         by_line: Lines of the program; gradient rules count for the line of their op.
         by_module: Modules, each without those inside it.
         trace: What ran.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> with weft.debug.profile() as run:
+        ...     y = weft.ones(2).exp()
+        >>> "exp" in [row.name for row in run.report.by_op]
+        True
     """
 
     seconds: float
@@ -85,7 +92,15 @@ class Profile:
     trace: Trace = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables as plain data."""
+        """Return the tables as plain data.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> with weft.debug.profile() as run:
+            ...     y = weft.ones(2).exp()
+            >>> sorted(run.report.to_dict())
+            ['by_line', 'by_module', 'by_op', 'seconds']
+        """
         tables = {"by_op": self.by_op, "by_line": self.by_line, "by_module": self.by_module}
         return {"seconds": self.seconds} | {
             name: [{"name": row.name, "seconds": row.seconds, "count": row.count} for row in table]
@@ -127,11 +142,27 @@ class Profile:
 
         Args:
             path: The file to write.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> import os, tempfile
+            >>> with weft.debug.profile() as run:
+            ...     y = weft.ones(2).exp()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     run.report.chrome(os.path.join(folder, "run.json"))
         """
         Path(path).write_text(json.dumps(self.to_chrome()), encoding="utf-8")
 
     def to_chrome(self) -> dict[str, Any]:
-        """Return the contents of a Chrome trace: complete events, in microseconds."""
+        """Return the contents of a Chrome trace: complete events, in microseconds.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> with weft.debug.profile() as run:
+            ...     y = weft.ones(2).exp()
+            >>> list(run.report.to_chrome())
+            ['traceEvents', 'displayTimeUnit']
+        """
         process, thread = os.getpid(), threading.get_native_id()
         spans = _lanes(_spans(self.trace), _module_spans(self.trace))
         names = [("process_name", "weft", 0), ("thread_name", "ops", 0)]
@@ -228,7 +259,16 @@ class profile:  # noqa: N801 - used as a with statement's block
         return self._report
 
     def chrome(self, path: str | os.PathLike[str]) -> None:
-        """Write what ran as a trace that Chrome and Perfetto open."""
+        """Write what ran as a trace that Chrome and Perfetto open.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> import os, tempfile
+            >>> with weft.debug.profile() as run:
+            ...     y = weft.ones(2).exp()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     run.chrome(os.path.join(folder, "run.json"))
+        """
         self.report.chrome(path)
 
     def __str__(self) -> str:

@@ -54,6 +54,14 @@ class MemoryReport:
         peak: The most bytes in tensors at any one time.
         peak_place: The line that ran then; of a backward, the line of the op whose gradient ran.
         peak_op: The op that ran then.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> with weft.debug.memory() as run:
+        ...     y = x.exp()
+        >>> run.report.saved, run.report.by_line[0].ops
+        (8, ('exp',))
     """
 
     by_line: tuple[LineOfMemory, ...]
@@ -65,7 +73,15 @@ class MemoryReport:
     peak_op: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return it as plain data.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> with weft.debug.memory() as run:
+            ...     y = weft.ones(2)
+            >>> sorted(run.report.to_dict())
+            ['before', 'by_line', 'live', 'peak', 'peak_op', 'peak_place', 'saved']
+        """
         return asdict(self)
 
     def __str__(self) -> str:

@@ -23,6 +23,11 @@ class StillAlive(UserWarning):
 
     Attributes:
         holders: Who does.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> issubclass(weft.debug.StillAlive, UserWarning)
+        True
     """
 
     def __init__(self, text: str, holders: tuple[Holder, ...] = ()) -> None:
@@ -41,6 +46,12 @@ class StepWatch:
     Args:
         patience: How many steps a graph may outlive its own. Programs that differentiate several
             losses in turn keep each of them until its next turn.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> watch = weft.debug.StepWatch(patience=3)
+        >>> watch.step() is None  # after each backward
+        True
     """
 
     def __init__(self, patience: int = 3) -> None:
@@ -55,7 +66,13 @@ class StepWatch:
         self._warned: set[str] = set()
 
     def step(self) -> StillAlive | None:
-        """Look once; return the warning if there is one to give."""
+        """Look once; return the warning if there is one to give.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> weft.debug.StepWatch().step() is None
+            True
+        """
         self._steps += 1
         self._counts.append(_core.live_nodes())
         self._newest.append(_newest_node())

@@ -36,6 +36,12 @@ class Match:
         example: Of a `weft.map`: which one; -1 outside.
         inputs: The tensors that it read; None where an argument was left out.
         outputs: The tensors that it gave.
+
+    Example:
+        >>> import weft, weft.debug
+        >>> large = lambda match: match.op == "mul" and match.values.max() > 100
+        >>> with weft.debug.breakpoint_when(large):
+        ...     y = weft.ones(2) * 2  # not large: nothing stops
     """
 
     def __init__(
@@ -274,7 +280,13 @@ class breakpoint_when:  # noqa: N801 - used like the function `breakpoint`
         self.cancel()
 
     def cancel(self) -> None:
-        """Stop no more; a second call does nothing."""
+        """Stop no more; a second call does nothing.
+
+        Example:
+            >>> import weft, weft.debug
+            >>> stop = weft.debug.breakpoint_when(weft.debug.is_nan)
+            >>> stop.cancel()
+        """
         self._is_on = False
         # It still observes while the core waits for an answer, or from inside another recording or
         # a fiber; but it does nothing there.

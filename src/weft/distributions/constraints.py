@@ -31,13 +31,26 @@ class Constraint:
     Attributes:
         is_discrete: Whether the values lie apart.
         event_dim: How many of the last dimensions belong to one value.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> constraints.unit_interval.check(weft.tensor([0.5, 2.0]))
+        tensor([ True, False])
     """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Tell of each value whether it is in the set."""
+        """Tell of each value whether it is in the set.
+
+        Example:
+            >>> import weft
+            >>> from weft.distributions import constraints
+            >>> constraints.positive.check(weft.tensor([0.5, -2.0]))
+            tensor([ True, False])
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -94,7 +107,14 @@ class _Bounded(Constraint):
 
 
 class interval(_Bounded):  # noqa: N801 - PyTorch's name
-    """Numbers from a lower bound to an upper bound, both included."""
+    """Numbers from a lower bound to an upper bound, both included.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> constraints.interval(0, 10).check(weft.tensor([5.0, 20.0]))
+        tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Tell of each value whether it is in the set."""
@@ -102,7 +122,14 @@ class interval(_Bounded):  # noqa: N801 - PyTorch's name
 
 
 class integer_interval(_Bounded):  # noqa: N801
-    """Whole numbers from a lower bound to an upper bound, both included."""
+    """Whole numbers from a lower bound to an upper bound, both included.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> constraints.integer_interval(0, 10).check(weft.tensor([5.0, 5.5]))
+        tensor([ True, False])
+    """
 
     is_discrete = True
 
@@ -114,7 +141,14 @@ class integer_interval(_Bounded):  # noqa: N801
 
 
 class greater_than(Constraint):  # noqa: N801
-    """Numbers above a lower bound."""
+    """Numbers above a lower bound.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> constraints.greater_than(1).check(weft.tensor([1.0, 2.0]))
+        tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
@@ -128,7 +162,14 @@ class greater_than(Constraint):  # noqa: N801
 
 
 class greater_than_eq(greater_than):  # noqa: N801
-    """Numbers that are not below a lower bound."""
+    """Numbers that are not below a lower bound.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> constraints.greater_than_eq(1).check(weft.tensor([1.0, 0.0]))
+        tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         """Tell of each value whether it is in the set."""
@@ -141,6 +182,13 @@ class independent(Constraint):  # noqa: N801
     Args:
         base_constraint: The set of the parts.
         reinterpreted_batch_ndims: How many more of the last dimensions belong to one value.
+
+    Example:
+        >>> import weft
+        >>> from weft.distributions import constraints
+        >>> whole = constraints.independent(constraints.positive, 1)  # of all, at once
+        >>> whole.check(weft.tensor([[1.0, 2.0], [1.0, -2.0]]))
+        tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:

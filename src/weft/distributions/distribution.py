@@ -48,6 +48,13 @@ class Distribution:
         batch_shape: The shape of the distributions that this object stands for.
         event_shape: The shape of one value.
         validate_args: Whether arguments are checked.
+
+    Example:
+        >>> import weft
+        >>> from weft import distributions
+        >>> normal = distributions.Normal(weft.zeros(3), 1.0)
+        >>> isinstance(normal, distributions.Distribution), normal.batch_shape
+        (True, torch.Size([3]))
     """
 
     has_rsample = False
@@ -73,7 +80,12 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions check their arguments if they are not told."""
+        """Set whether distributions check their arguments if they are not told.
+
+        Example:
+            >>> from weft import distributions
+            >>> distributions.Distribution.set_default_validate_args(True)
+        """
         global _default_validate_args  # noqa: PLW0603 - PyTorch's switch is one for all
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args: expected a bool, not {value!r}")
@@ -125,6 +137,13 @@ class Distribution:
 
         Args:
             sample_shape: The shape of values for each distribution of the batch.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> _ = weft.manual_seed(0)
+            >>> distributions.Normal(0.0, 1.0).sample((3,))
+            tensor([ 1.5410, -0.2934, -2.1788])
         """
         with no_grad():
             return self.rsample(sample_shape)
@@ -134,6 +153,14 @@ class Distribution:
 
         Args:
             sample_shape: The shape of values for each distribution of the batch.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> mean = weft.tensor(0.0, requires_grad=True)
+            >>> distributions.Normal(mean, 1.0).rsample().backward()  # gradients flow through
+            >>> mean.grad
+            tensor(1.)
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no rsample: its values do not depend on its arguments "
@@ -141,27 +168,67 @@ class Distribution:
         )
 
     def sample_n(self, n: int) -> Tensor:
-        """Draw n values, without a gradient."""
+        """Draw n values, without a gradient.
+
+        Example:
+            >>> from weft import distributions
+            >>> distributions.Normal(0.0, 1.0).sample_n(3).shape
+            torch.Size([3])
+        """
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the probability or density at a value."""
+        """Return the logarithm of the probability or density at a value.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.Normal(0.0, 1.0).log_prob(weft.tensor([0.0, 1.0]))
+            tensor([-0.9189, -1.4189])
+        """
         raise NotImplementedError(f"{type(self).__name__} has no log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of values up to this one."""
+        """Return the probability of values up to this one.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.Normal(0.0, 1.0).cdf(weft.tensor([0.0, 1.96]))
+            tensor([0.5000, 0.9750])
+        """
         raise NotImplementedError(f"{type(self).__name__} has no cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the value up to which there is this probability."""
+        """Return the value up to which there is this probability.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.Normal(0.0, 1.0).icdf(weft.tensor([0.5, 0.975]))
+            tensor([0.0000, 1.9600])
+        """
         raise NotImplementedError(f"{type(self).__name__} has no icdf")
 
     def entropy(self) -> Tensor:
-        """Return the entropy of each distribution, in nats."""
+        """Return the entropy of each distribution, in nats.
+
+        Example:
+            >>> from weft import distributions
+            >>> distributions.Uniform(0.0, 2.0).entropy()
+            tensor(0.6931)
+        """
         raise NotImplementedError(f"{type(self).__name__} has no entropy")
 
     def perplexity(self) -> Tensor:
-        """Return the exponential of the entropy."""
+        """Return the exponential of the entropy.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.Categorical(weft.ones(4)).perplexity()
+            tensor(4.)
+        """
         return ops.exp(self.entropy())
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -169,6 +236,12 @@ class Distribution:
 
         Args:
             expand: Whether to repeat them for each distribution of the batch.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.Categorical(weft.ones(3)).enumerate_support()
+            tensor([0, 1, 2])
         """
         raise NotImplementedError(f"{type(self).__name__} has no enumerate_support")
 
@@ -177,6 +250,11 @@ class Distribution:
 
         Args:
             batch_shape: A shape that the present one can be broadcast to.
+
+        Example:
+            >>> from weft import distributions
+            >>> distributions.Normal(0.0, 1.0).expand((3,)).batch_shape
+            torch.Size([3])
         """
         wanted, present = as_shape(batch_shape), len(self._batch_shape)
         made = copy.copy(self)

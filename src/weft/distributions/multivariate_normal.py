@@ -168,5 +168,12 @@ class MultivariateNormal(Distribution):
         return self.half_log_det() + constant
 
     def half_log_det(self) -> Tensor:
-        """Return half the logarithm of the covariance's determinant."""
+        """Return half the logarithm of the covariance's determinant.
+
+        Example:
+            >>> import weft
+            >>> from weft import distributions
+            >>> distributions.MultivariateNormal(weft.zeros(2), 4 * weft.eye(2)).half_log_det()
+            tensor(1.3863)
+        """
         return ops.log(self.scale_tril.diagonal(dim1=-2, dim2=-1)).sum(-1)

@@ -49,6 +49,13 @@ def ctc_loss(
         blank: the class that stands for nothing.
         reduction: "mean" (each loss by its target's length first), "sum" or "none".
         zero_infinity: whether targets that cannot be count as zero.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> log_probs = weft.zeros(4, 1, 3).log_softmax(-1)  # time, batch, classes; 0 is blank
+        >>> F.ctc_loss(log_probs, weft.tensor([[1, 2]]), [4], [2])
+        tensor(0.8432)
     """
     alone = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if alone else log_probs

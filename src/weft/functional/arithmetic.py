@@ -24,27 +24,60 @@ def _scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Return `input + alpha * other`."""
+    """Return `input + alpha * other`.
+
+    Example:
+        >>> import weft
+        >>> weft.add(weft.tensor([1, 2]), weft.tensor([10, 20]), alpha=2)
+        tensor([21, 42])
+    """
     return ops.add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
 
 
 def add_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Add `alpha * other` in place."""
+    """Add `alpha * other` in place.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([1.0, 2.0])
+        >>> x.add_(10)
+        tensor([11., 12.])
+        >>> x
+        tensor([11., 12.])
+    """
     return ops.add_(input, other if alpha == 1 else _scaled("add_", input, other, alpha))
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Return `input - alpha * other`."""
+    """Return `input - alpha * other`.
+
+    Example:
+        >>> import weft
+        >>> weft.sub(weft.tensor([1, 2]), weft.tensor([10, 20]), alpha=2)
+        tensor([-19, -38])
+    """
     return ops.sub(input, other if alpha == 1 else _scaled("sub", input, other, alpha))
 
 
 def sub_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Subtract `alpha * other` in place."""
+    """Subtract `alpha * other` in place.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1.0, 2.0]).sub_(1)
+        tensor([0., 1.])
+    """
     return ops.sub_(input, other if alpha == 1 else _scaled("sub_", input, other, alpha))
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Return `other - alpha * input`."""
+    """Return `other - alpha * input`.
+
+    Example:
+        >>> import weft
+        >>> weft.rsub(weft.tensor([1, 2]), 10)  # 10 - x
+        tensor([9, 8])
+    """
     scaled = input if alpha == 1 else _scaled("rsub", other, input, alpha)
     try:
         return ops.sub(other, scaled)
@@ -67,14 +100,29 @@ def _quotient(rounding_mode: str | None, suffix: str) -> Any:
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """Return `input / other`, rounded down ("floor") or toward zero ("trunc") if asked."""
+    """Return `input / other`, rounded down ("floor") or toward zero ("trunc") if asked.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([-7, 7])
+        >>> weft.div(x, 2)
+        tensor([-3.5000,  3.5000])
+        >>> weft.div(x, 2, rounding_mode="floor")
+        tensor([-4,  3])
+    """
     if rounding_mode is None:
         return ops.div(input, other)
     return _quotient(rounding_mode, "")(input, other)
 
 
 def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """Divide in place; see `div`."""
+    """Divide in place; see `div`.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([-7.0, 7.0]).div_(2, rounding_mode="trunc")
+        tensor([-3.,  3.])
+    """
     if rounding_mode is None:
         return ops.div_(input, other)
     return _quotient(rounding_mode, "_")(input, other)
@@ -85,32 +133,63 @@ def _as_double(value: Any) -> Any:
 
 
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """Return `input ** exponent`, computed in float64."""
+    """Return `input ** exponent`, computed in float64.
+
+    Example:
+        >>> import weft
+        >>> weft.float_power(weft.tensor([1, 2]), 3).dtype  # always in double precision
+        torch.float64
+    """
     return ops.pow(_as_double(input), _as_double(exponent))
 
 
 def positive(input: Tensor) -> Tensor:
-    """Return the input as it is; booleans have no sign."""
+    """Return the input as it is; booleans have no sign.
+
+    Example:
+        >>> import weft
+        >>> weft.positive(weft.tensor([-1, 2]))
+        tensor([-1,  2])
+    """
     if input.dtype is _core.bool:
         raise _core.DTypeError("positive(): input must not be a tensor of bool.")
     return input
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Tell whether two tensors have the same shape and the same elements."""
+    """Tell whether two tensors have the same shape and the same elements.
+
+    Example:
+        >>> import weft
+        >>> weft.equal(weft.tensor([1, 2]), weft.tensor([1, 2]))  # one bool, not one per element
+        True
+    """
     if tuple(input.shape) != tuple(other.shape):
         return False
     return bool(ops.all(ops.eq(input, other)))
 
 
 def isreal(input: Tensor) -> Tensor:
-    """Tell for each element whether it is real: all are."""
+    """Tell for each element whether it is real: all are.
+
+    Example:
+        >>> import weft
+        >>> weft.isreal(weft.tensor([1.0, 2.0]))
+        tensor([True, True])
+    """
     return ops.ones(input.shape, dtype=_core.bool)
 
 
 @composite()
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """Return the first half along a dimension, gated by the sigmoid of the second half."""
+    """Return the first half along a dimension, gated by the sigmoid of the second half.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.glu(weft.tensor([3.0, 0.0]))  # the first half times the sigmoid of the second
+        tensor([1.5000])
+    """
     if input.ndim == 0:
         raise _core.ShapeError("glu(input): input must have at least one dimension.")
     size = input.shape[wrap_dim(dim, input.ndim)]

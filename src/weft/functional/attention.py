@@ -97,6 +97,13 @@ def multi_head_attention_forward(
         static_v: values in place of the computed ones.
         average_attn_weights: whether the weights that are returned are means over the heads.
         is_causal: says that `attn_mask` hides what comes later.
+
+    Example:
+        >>> import weft
+        >>> attention = weft.nn.MultiheadAttention(8, num_heads=2)  # it calls this function
+        >>> x = weft.zeros(5, 1, 8)
+        >>> attention(x, x, x)[0].shape
+        torch.Size([5, 1, 8])
     """
     alone = query.ndim == 2
     if alone:

@@ -39,6 +39,15 @@ def embedding_bag(
         per_sample_weights: a factor for each row, for "sum".
         include_last_offset: whether `offsets` has the end of the last bag too.
         padding_idx: a row that does not count.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> weight = weft.tensor([[1.0], [2.0], [4.0]])
+        >>> indices, offsets = weft.tensor([0, 1, 2]), weft.tensor([0, 2])  # bags [0, 1] and [2]
+        >>> F.embedding_bag(indices, weight, offsets, mode="sum")
+        tensor([[3.],
+                [4.]])
     """
     del norm_type, sparse
     if max_norm is not None or scale_grad_by_freq:

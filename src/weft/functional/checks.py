@@ -45,7 +45,13 @@ def numbers(values: tuple[Any, ...]) -> list[int]:
 
 @composite()
 def broadcast_shapes(*shapes: Any) -> Any:
-    """Return the common shape that tensors of these shapes are broadcast to."""
+    """Return the common shape that tensors of these shapes are broadcast to.
+
+    Example:
+        >>> import weft
+        >>> weft.broadcast_shapes((3, 1), (2,))
+        torch.Size([3, 2])
+    """
     several = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     rank = max((len(shape) for shape in several), default=0)
     result = [1] * rank

@@ -80,6 +80,11 @@ def conv1d(
         padding: zeros at both ends, or "same" or "valid".
         dilation: distance between a kernel's elements.
         groups: how many independent groups the channels form.
+
+    Example:
+        >>> import weft
+        >>> weft.conv1d(weft.tensor([[[1.0, 2.0, 3.0]]]), weft.tensor([[[1.0, -1.0]]]))
+        tensor([[[-1., -1.]]])
     """
     if isinstance(padding, str):
         input, padding = same_padding("conv1d", input, weight, (stride, padding, dilation))
@@ -107,6 +112,14 @@ def conv2d(
         padding: zeros around the input, or "same" or "valid".
         dilation: distance between a kernel's elements.
         groups: how many independent groups the channels form.
+
+    Example:
+        >>> import weft
+        >>> images, filters = weft.zeros(8, 3, 32, 32), weft.zeros(16, 3, 5, 5)
+        >>> weft.conv2d(images, filters).shape
+        torch.Size([8, 16, 28, 28])
+        >>> weft.conv2d(images, filters, stride=2, padding=2).shape
+        torch.Size([8, 16, 16, 16])
     """
     if isinstance(padding, str):
         input, padding = same_padding("conv2d", input, weight, (stride, padding, dilation))
@@ -136,6 +149,11 @@ def conv_transpose1d(
         output_padding: how much is added at one end.
         groups: how many independent groups the channels form.
         dilation: distance between a kernel's elements.
+
+    Example:
+        >>> import weft
+        >>> weft.conv_transpose1d(weft.tensor([[[1.0, 2.0]]]), weft.ones(1, 1, 2), stride=2)
+        tensor([[[1., 1., 2., 2.]]])
     """
     options = (stride, padding, output_padding, dilation, groups)
     return _over_images(ops.convolution_transpose, "conv_transpose1d", input, weight, bias, options)
@@ -163,6 +181,11 @@ def conv_transpose2d(
         output_padding: how much is added at the far sides.
         groups: how many independent groups the channels form.
         dilation: distance between a kernel's elements.
+
+    Example:
+        >>> import weft
+        >>> weft.conv_transpose2d(weft.zeros(1, 8, 4, 4), weft.zeros(8, 3, 2, 2), stride=2).shape
+        torch.Size([1, 3, 8, 8])
     """
     options = (stride, padding, output_padding, dilation, groups)
     return _over_images(ops.convolution_transpose, "conv_transpose2d", input, weight, bias, options)

@@ -68,6 +68,11 @@ def unique(
         return_inverse: whether to return where each element of the input went.
         return_counts: whether to return how often each one appears.
         dim: compare slices along this dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.unique(weft.tensor([3, 1, 3]), return_counts=True)
+        (tensor([1, 3]), tensor([1, 2]))
     """
     del sorted
     if dim is not None:
@@ -82,7 +87,13 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """Return the elements that differ from the one before them; arguments as for `unique`."""
+    """Return the elements that differ from the one before them; arguments as for `unique`.
+
+    Example:
+        >>> import weft
+        >>> weft.unique_consecutive(weft.tensor([1, 1, 2, 1]))
+        tensor([1, 2, 1])
+    """
     if dim is not None:
         dim = wrap_dim(dim, input.ndim)
     return _wanted(_groups(input, dim, False), return_inverse, return_counts)
@@ -99,6 +110,11 @@ def isin(
         test_elements: what to look among: a tensor, or a number.
         assume_unique: accepted for PyTorch programs.
         invert: whether to tell the opposite.
+
+    Example:
+        >>> import weft
+        >>> weft.isin(weft.tensor([1, 2, 3]), weft.tensor([2, 3, 5]))
+        tensor([False,  True,  True])
     """
     del assume_unique
     if not isinstance(elements, Tensor):
@@ -130,6 +146,11 @@ def searchsorted(
         right: whether a value belongs behind equal elements instead of before them.
         side: "left" or "right", the same in words.
         sorter: places that sort each row, if they are not sorted.
+
+    Example:
+        >>> import weft
+        >>> weft.searchsorted(weft.tensor([1, 3, 5]), weft.tensor([3, 4]), right=True)
+        tensor([2, 2])
     """
     if side not in (None, "left", "right") or (side == "left" and right):
         raise _core.ArgumentError(
@@ -160,6 +181,11 @@ def bucketize(
         boundaries: a sorted vector.
         out_int32: whether to return int32 instead of int64.
         right: whether a value that is a boundary belongs to the bucket after it.
+
+    Example:
+        >>> import weft
+        >>> weft.bucketize(weft.tensor([0, 3, 9]), weft.tensor([1, 3, 5]))
+        tensor([0, 1, 3])
     """
     if boundaries.ndim != 1:
         raise _core.ShapeError(
@@ -176,6 +202,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         input: a vector of integers.
         weights: a weight for each of them.
         minlength: the least size of the result.
+
+    Example:
+        >>> import weft
+        >>> weft.bincount(weft.tensor([0, 2, 2]), minlength=4)
+        tensor([1, 0, 2, 0])
     """
     integers = not (input.is_floating_point() or input.dtype is _core.bool)
     if input.ndim != 1 or not (integers or input.numel() == 0):
@@ -210,6 +241,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
         bins: how many bins.
         min: where the first bin begins; if it is `max`, the smallest element.
         max: where the last bin ends; elements outside are not counted.
+
+    Example:
+        >>> import weft
+        >>> weft.histc(weft.tensor([0.1, 0.2, 0.9]), bins=4, min=0, max=1)
+        tensor([2., 0., 0., 1.])
     """
     if bins <= 0:
         raise _core.ArgumentError(f"histc(): bins must be positive; bins is {bins}.")

@@ -38,6 +38,14 @@ def zeros(
         device: only "cpu".
         requires_grad: whether gradients are wanted.
         ignored: `layout` and `pin_memory`, for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+        >>> weft.zeros((2,), dtype=weft.int64)
+        tensor([0, 0])
     """
     _check("zeros", ignored)
     return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
@@ -59,7 +67,13 @@ def ones(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor of ones; arguments as for `zeros`."""
+    """Make a tensor of ones; arguments as for `zeros`.
+
+    Example:
+        >>> import weft
+        >>> weft.ones(2, requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
+    """
     _check("ones", ignored)
     return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
@@ -72,7 +86,13 @@ def empty(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
+    """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`.
+
+    Example:
+        >>> import weft
+        >>> weft.empty(2, 3).shape  # the values are whatever the memory held
+        torch.Size([2, 3])
+    """
     _check("empty", ignored)
     return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
@@ -86,7 +106,14 @@ def full(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor of one value; the value gives the dtype if none is given."""
+    """Make a tensor of one value; the value gives the dtype if none is given.
+
+    Example:
+        >>> import weft
+        >>> weft.full((2, 2), 7.5)
+        tensor([[7.5000, 7.5000],
+                [7.5000, 7.5000]])
+    """
     _check("full", ignored)
     if isinstance(fill_value, Tensor):
         dtype = fill_value.dtype if dtype is None else dtype
@@ -102,7 +129,13 @@ def zeros_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor of zeros with the shape and dtype of another."""
+    """Make a tensor of zeros with the shape and dtype of another.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros_like(weft.tensor([1, 2]), dtype=weft.float32)
+        tensor([0., 0.])
+    """
     _check("zeros_like", ignored)
     return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
@@ -115,7 +148,13 @@ def ones_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor of ones with the shape and dtype of another."""
+    """Make a tensor of ones with the shape and dtype of another.
+
+    Example:
+        >>> import weft
+        >>> weft.ones_like(weft.tensor([[5, 6]]))
+        tensor([[1, 1]])
+    """
     _check("ones_like", ignored)
     return _finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
 
@@ -128,7 +167,13 @@ def empty_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor like another that is meant to be overwritten (of zeros)."""
+    """Make a tensor like another that is meant to be overwritten (of zeros).
+
+    Example:
+        >>> import weft
+        >>> weft.empty_like(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     _check("empty_like", ignored)
     return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
@@ -143,7 +188,13 @@ def full_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a tensor of one value with the shape and dtype of another."""
+    """Make a tensor of one value with the shape and dtype of another.
+
+    Example:
+        >>> import weft
+        >>> weft.full_like(weft.zeros(2), 3)
+        tensor([3., 3.])
+    """
     _check("full_like", ignored)
     made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
     return _finished(made, device, requires_grad)
@@ -179,6 +230,13 @@ def arange(
         device: only "cpu".
         requires_grad: whether gradients are wanted.
         ignored: `layout` and `pin_memory`, for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(3)
+        tensor([0, 1, 2])
+        >>> weft.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     _check("arange", ignored)
     first, last = (0, _exact(start)) if end is None else (_exact(start), _exact(end))
@@ -223,7 +281,13 @@ def linspace(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
+    """Make `steps` numbers from `start` to `end`, both included, equally far apart.
+
+    Example:
+        >>> import weft
+        >>> weft.linspace(0, 1, 5)  # both ends are in it
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     _check("linspace", ignored)
     made = _spaced(start, end, steps).to(dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
@@ -241,7 +305,13 @@ def logspace(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make `steps` powers of `base`, their exponents equally far apart."""
+    """Make `steps` powers of `base`, their exponents equally far apart.
+
+    Example:
+        >>> import weft
+        >>> weft.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.])
+    """
     _check("logspace", ignored)
     made = ops.pow(float(base), _spaced(start, end, steps))
     made = made.to(dtype or _core.get_default_dtype())
@@ -258,7 +328,14 @@ def eye(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Make a matrix with ones on its diagonal and zeros elsewhere."""
+    """Make a matrix with ones on its diagonal and zeros elsewhere.
+
+    Example:
+        >>> import weft
+        >>> weft.eye(2, 3)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     _check("eye", ignored)
     made = ops.zeros((n, n if m is None else m), dtype=dtype)
     length, columns = min(made.shape), made.shape[1]
@@ -269,7 +346,13 @@ def eye(
 def scalar_tensor(
     s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any
 ) -> Tensor:
-    """Make a tensor without dimensions; the default dtype if none is given."""
+    """Make a tensor without dimensions; the default dtype if none is given.
+
+    Example:
+        >>> import weft
+        >>> weft.scalar_tensor(2.5).shape
+        torch.Size([])
+    """
     _check("scalar_tensor", ignored)
     made = ops.full((), s, dtype=dtype or _core.get_default_dtype())
     return _finished(made, device, requires_grad)
@@ -283,7 +366,14 @@ def rand(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Draw from the uniform distribution over [0, 1)."""
+    """Draw from the uniform distribution over [0, 1).
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.rand(3)
+        tensor([0.4963, 0.7682, 0.0885])
+    """
     _check("rand", ignored)
     made = ops.rand(*size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
@@ -297,7 +387,14 @@ def randn(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Draw from the normal distribution with mean 0 and deviation 1."""
+    """Draw from the normal distribution with mean 0 and deviation 1.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.randn(3)
+        tensor([ 1.5410, -0.2934, -2.1788])
+    """
     _check("randn", ignored)
     made = ops.randn(*size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
@@ -326,7 +423,13 @@ def rand_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Draw uniformly from [0, 1), with the shape and dtype of another tensor."""
+    """Draw uniformly from [0, 1), with the shape and dtype of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.rand_like(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     _check("rand_like", ignored)
     made = in_memory_order(
         input, lambda size: ops.rand(size, generator=generator, dtype=dtype or input.dtype)
@@ -343,7 +446,13 @@ def randn_like(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Draw normally, with the shape and dtype of another tensor."""
+    """Draw normally, with the shape and dtype of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.randn_like(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     _check("randn_like", ignored)
     dtype = dtype or input.dtype
     if input.is_contiguous():
@@ -387,6 +496,12 @@ def randint(
         device: only "cpu".
         requires_grad: whether gradients are wanted.
         ignored: `layout` and `pin_memory`, for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.randint(0, 10, (4,))  # 10 is not in it
+        tensor([4, 9, 3, 0])
     """
     _check("randint", ignored)
     if size is None:
@@ -401,7 +516,13 @@ def randint(
 def randint_like(
     input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """Draw integers from `low` to before `high`, with the shape and dtype of another tensor."""
+    """Draw integers from `low` to before `high`, with the shape and dtype of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.randint_like(weft.zeros(2, 3), 10).shape
+        torch.Size([2, 3])
+    """
     if high is None:
         low, high = 0, low
     return in_memory_order(
@@ -419,7 +540,14 @@ def randperm(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Return the integers from 0 to before `n` in random order."""
+    """Return the integers from 0 to before `n` in random order.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.randperm(5)
+        tensor([4, 0, 1, 3, 2])
+    """
     _check("randperm", ignored)
     _check_limits("randperm", 0, n - 1, dtype)
     made = ops.permutation(n, generator=generator)
@@ -450,6 +578,12 @@ def normal(
         device: only "cpu".
         requires_grad: whether gradients are wanted.
         ignored: `layout` and `pin_memory`, for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.normal(mean=10.0, std=weft.tensor([0.0, 1.0]))
+        tensor([10.0000,  9.7066])
     """
     _check("normal", ignored)
     least = std if not isinstance(std, Tensor) else float(ops.amin(std)) if std.numel() else 0
@@ -475,6 +609,11 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     Args:
         input: the rates.
         generator: the source of randomness.
+
+    Example:
+        >>> import weft
+        >>> weft.poisson(weft.tensor([0.0, 0.0]))  # of these rates
+        tensor([0., 0.])
     """
     import numpy as np  # noqa: PLC0415 (NumPy has the algorithm; imports of weft stay light)
 

@@ -57,6 +57,11 @@ class iinfo:  # noqa: N801 (PyTorch's name)
 
     Args:
         dtype: the dtype.
+
+    Example:
+        >>> import weft
+        >>> weft.iinfo(weft.int8).max
+        127
     """
 
     __slots__ = ("bits", "dtype", "max", "min")
@@ -75,28 +80,58 @@ class iinfo:  # noqa: N801 (PyTorch's name)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Tell whether an object is a tensor."""
+    """Tell whether an object is a tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.is_tensor(weft.zeros(1)), weft.is_tensor([0.0])
+        (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Tell whether a tensor's elements are floating-point numbers."""
+    """Tell whether a tensor's elements are floating-point numbers.
+
+    Example:
+        >>> import weft
+        >>> weft.is_floating_point(weft.tensor([1.0])), weft.is_floating_point(weft.tensor([1]))
+        (True, False)
+    """
     return input.dtype.is_floating_point
 
 
 def is_complex(input: Tensor) -> bool:
-    """Tell whether a tensor's elements are complex numbers: never, so far."""
+    """Tell whether a tensor's elements are complex numbers: never, so far.
+
+    Example:
+        >>> import weft
+        >>> weft.is_complex(weft.tensor([1.0]))
+        False
+    """
     del input
     return False
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Tell whether a tensor's only element is not zero."""
+    """Tell whether a tensor's only element is not zero.
+
+    Example:
+        >>> import weft
+        >>> weft.is_nonzero(weft.tensor([0.0]))
+        False
+    """
     return bool(input)
 
 
 def numel(input: Tensor) -> int:
-    """Return the number of elements."""
+    """Return the number of elements.
+
+    Example:
+        >>> import weft
+        >>> weft.numel(weft.zeros(2, 3))
+        6
+    """
     return input.numel()
 
 
@@ -107,12 +142,24 @@ def _category(dtype: Any) -> int:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Tell whether a conversion between dtypes keeps to the same or a richer kind of number."""
+    """Tell whether a conversion between dtypes keeps to the same or a richer kind of number.
+
+    Example:
+        >>> import weft
+        >>> weft.can_cast(weft.int64, weft.float32), weft.can_cast(weft.float32, weft.int64)
+        (True, False)
+    """
     return _category(from_) <= _category(to)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """Return the dtype of the sum of two tensors or numbers."""
+    """Return the dtype of the sum of two tensors or numbers.
+
+    Example:
+        >>> import weft
+        >>> weft.result_type(weft.tensor([1, 2]), 1.0)
+        torch.float32
+    """
     return _core.ops.add(_small(tensor1), _small(tensor2)).dtype
 
 

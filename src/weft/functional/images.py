@@ -38,6 +38,12 @@ def unfold(
 
     Returns:
         A tensor (N, C * kernel height * kernel width, number of windows).
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.unfold(weft.zeros(1, 3, 8, 8), kernel_size=2, stride=2).shape  # 16 patches
+        torch.Size([1, 12, 16])
     """
     if input.ndim not in (3, 4):
         raise _core.ShapeError(
@@ -77,6 +83,12 @@ def fold(
         dilation: distance between a window's elements.
         padding: zeros around the images, which are cut off.
         stride: steps between windows.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.fold(weft.ones(1, 4, 16), output_size=(8, 8), kernel_size=2, stride=2).shape
+        torch.Size([1, 1, 8, 8])
     """
     if input.ndim == 2:
         whole = fold(input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride)
@@ -104,7 +116,14 @@ def fold(
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Turn channels into pixels: (..., C * r * r, H, W) becomes (..., C, H * r, W * r)."""
+    """Turn channels into pixels: (..., C * r * r, H, W) becomes (..., C, H * r, W * r).
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.pixel_shuffle(weft.zeros(1, 12, 4, 4), 2).shape
+        torch.Size([1, 3, 8, 8])
+    """
     factor = upscale_factor
     *batch, channels, height, width = input.shape
     if channels % (factor * factor):
@@ -118,7 +137,14 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Turn pixels into channels, the way back of `pixel_shuffle`."""
+    """Turn pixels into channels, the way back of `pixel_shuffle`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.pixel_unshuffle(weft.zeros(1, 3, 8, 8), 2).shape
+        torch.Size([1, 12, 4, 4])
+    """
     factor = downscale_factor
     *batch, channels, height, width = input.shape
     if height % factor or width % factor:
@@ -159,6 +185,15 @@ def interpolate(
         align_corners: for the linear modes: whether the corner elements stay where they are.
         recompute_scale_factor: whether to go by the sizes that `scale_factor` gives, not by itself.
         antialias: only False.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> x = weft.tensor([[[0.0, 1.0]]])
+        >>> F.interpolate(x, scale_factor=2)
+        tensor([[[0., 0., 1., 1.]]])
+        >>> F.interpolate(x, size=3, mode="linear", align_corners=True)
+        tensor([[[0.0000, 0.5000, 1.0000]]])
     """
     if antialias:
         raise _core.UnsupportedError("interpolate(): antialias is not supported yet.")
@@ -231,6 +266,13 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     Args:
         input: (N, C, ...).
         groups: how many groups the channels form.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> x = weft.arange(4.0).reshape(1, 4, 1, 1)
+        >>> F.channel_shuffle(x, 2).flatten()
+        tensor([0., 2., 1., 3.])
     """
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
         raise _core.ShapeError(
@@ -243,10 +285,24 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Resize by taking the nearest elements; see `interpolate`."""
+    """Resize by taking the nearest elements; see `interpolate`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.upsample_nearest(weft.zeros(1, 3, 4, 4), scale_factor=2).shape
+        torch.Size([1, 3, 8, 8])
+    """
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Resize images linearly, with corners that stay; see `interpolate`."""
+    """Resize images linearly, with corners that stay; see `interpolate`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.upsample_bilinear(weft.zeros(1, 3, 4, 4), size=(6, 6)).shape
+        torch.Size([1, 3, 6, 6])
+    """
     return interpolate(input, size, scale_factor, "bilinear", True)

@@ -49,38 +49,82 @@ def _at_least_3d(tensor: Tensor) -> Tensor:
 
 
 def atleast_1d(*tensors: Any) -> Any:
-    """Give tensors without dimensions one of size 1."""
+    """Give tensors without dimensions one of size 1.
+
+    Example:
+        >>> import weft
+        >>> weft.atleast_1d(weft.tensor(5))
+        tensor([5])
+    """
     return _each(tensors, _at_least_1d)
 
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Give tensors with fewer than 2 dimensions new ones of size 1 in front."""
+    """Give tensors with fewer than 2 dimensions new ones of size 1 in front.
+
+    Example:
+        >>> import weft
+        >>> weft.atleast_2d(weft.tensor([1, 2])).shape
+        torch.Size([1, 2])
+    """
     return _each(tensors, _at_least_2d)
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Give tensors with fewer than 3 dimensions new ones of size 1."""
+    """Give tensors with fewer than 3 dimensions new ones of size 1.
+
+    Example:
+        >>> import weft
+        >>> weft.atleast_3d(weft.tensor([1, 2])).shape
+        torch.Size([1, 2, 1])
+    """
     return _each(tensors, _at_least_3d)
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join along the second dimension; vectors along the first."""
+    """Join along the second dimension; vectors along the first.
+
+    Example:
+        >>> import weft
+        >>> weft.hstack([weft.zeros(2, 1), weft.zeros(2, 3)]).shape
+        torch.Size([2, 4])
+    """
     parts = [_at_least_1d(tensor) for tensor in tensors]
     return ops.cat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join along the first dimension; vectors become rows."""
+    """Join along the first dimension; vectors become rows.
+
+    Example:
+        >>> import weft
+        >>> weft.vstack([weft.tensor([1, 2]), weft.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
+    """
     return ops.cat([_at_least_2d(tensor) for tensor in tensors], 0)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join along the third dimension."""
+    """Join along the third dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.dstack([weft.zeros(2, 3), weft.zeros(2, 3)]).shape
+        torch.Size([2, 3, 2])
+    """
     return ops.cat([_at_least_3d(tensor) for tensor in tensors], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join along the second dimension; vectors become columns."""
+    """Join along the second dimension; vectors become columns.
+
+    Example:
+        >>> import weft
+        >>> weft.column_stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
+        tensor([[1, 3],
+                [2, 4]])
+    """
     parts = [
         tensor.reshape(tensor.numel(), 1) if tensor.ndim <= 1 else tensor for tensor in tensors
     ]
@@ -88,7 +132,14 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Expand tensors to their common shape, without copies."""
+    """Expand tensors to their common shape, without copies.
+
+    Example:
+        >>> import weft
+        >>> x, y = weft.broadcast_tensors(weft.zeros(2, 1), weft.zeros(3))
+        >>> x.shape, y.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
     several = _listed(tensors)
     shape = broadcast_shapes(*(tensor.shape for tensor in several))
     return tuple(tensor.expand(shape) for tensor in several)
@@ -100,6 +151,13 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     Args:
         tensors: one vector for each dimension.
         indexing: "ij" for matrices, "xy" to swap the first two dimensions.
+
+    Example:
+        >>> import weft
+        >>> rows, columns = weft.meshgrid(weft.arange(2), weft.arange(3), indexing="ij")
+        >>> rows
+        tensor([[0, 0, 0],
+                [1, 1, 1]])
     """
     several = [_at_least_1d(tensor) for tensor in _listed(tensors)]
     if indexing not in ("ij", "xy"):
@@ -119,14 +177,30 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Return all combinations of elements, one from each vector."""
+    """Return all combinations of elements, one from each vector.
+
+    Example:
+        >>> import weft
+        >>> weft.cartesian_prod(weft.tensor([1, 2]), weft.tensor([5, 6]))
+        tensor([[1, 5],
+                [1, 6],
+                [2, 5],
+                [2, 6]])
+    """
     if len(tensors) == 1:
         return tensors[0]
     return ops.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Put matrices along the diagonal of a larger one."""
+    """Put matrices along the diagonal of a larger one.
+
+    Example:
+        >>> import weft
+        >>> weft.block_diag(weft.tensor([[1]]), weft.tensor([[2, 3]]))
+        tensor([[1, 0, 0],
+                [0, 2, 3]])
+    """
     blocks = [_at_least_2d(tensor) for tensor in tensors]
     width = sum(block.shape[1] for block in blocks)
     rows: list[Tensor] = []
@@ -139,7 +213,15 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Return all choices of `r` elements of a vector, in order."""
+    """Return all choices of `r` elements of a vector, in order.
+
+    Example:
+        >>> import weft
+        >>> weft.combinations(weft.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
     if input.ndim != 1:
         raise _core.ShapeError(
             f"combinations(input): input must be a vector; input is {tuple(input.shape)}."
@@ -163,6 +245,14 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
         input: the tensor.
         split_size_or_sections: the size of each part (the last may be smaller), or all sizes.
         dim: the dimension that is cut.
+
+    Example:
+        >>> import weft
+        >>> x = weft.arange(5)
+        >>> weft.split(x, 2)  # the size of each part
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> weft.split(x, [1, 4])  # or all sizes
+        (tensor([0]), tensor([1, 2, 3, 4]))
     """
     if isinstance(split_size_or_sections, int):
         return ops.split(input, split_size_or_sections, dim)
@@ -170,7 +260,13 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut into a number of parts whose sizes differ by at most one, or at the given indices."""
+    """Cut into a number of parts whose sizes differ by at most one, or at the given indices.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor_split(weft.arange(5), 2)  # the number of parts
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
     size = input.shape[dim]
@@ -196,15 +292,33 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Cut along the second dimension; vectors along the first."""
+    """Cut along the second dimension; vectors along the first.
+
+    Example:
+        >>> import weft
+        >>> [part.shape for part in weft.hsplit(weft.zeros(2, 4), 2)]
+        [torch.Size([2, 2]), torch.Size([2, 2])]
+    """
     return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Cut along the first dimension."""
+    """Cut along the first dimension.
+
+    Example:
+        >>> import weft
+        >>> [part.shape for part in weft.vsplit(weft.zeros(4, 2), [1])]
+        [torch.Size([1, 2]), torch.Size([3, 2])]
+    """
     return tensor_split(input, indices_or_sections, 0)
 
 
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Cut along the third dimension."""
+    """Cut along the third dimension.
+
+    Example:
+        >>> import weft
+        >>> [part.shape for part in weft.dsplit(weft.zeros(1, 2, 4), 2)]
+        [torch.Size([1, 2, 2]), torch.Size([1, 2, 2])]
+    """
     return tensor_split(input, indices_or_sections, 2)

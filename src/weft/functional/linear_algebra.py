@@ -20,7 +20,14 @@ ops = _core.ops
 
 @composite()
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Multiply each element of a vector with each of another."""
+    """Multiply each element of a vector with each of another.
+
+    Example:
+        >>> import weft
+        >>> weft.outer(weft.tensor([1, 2]), weft.tensor([1, 10]))
+        tensor([[ 1, 10],
+                [ 2, 20]])
+    """
     _require_ranks("outer", {"input": (input, 1), "vec2": (vec2, 1)})
     return input.unsqueeze(1) * vec2
 
@@ -54,7 +61,15 @@ def _added(name: str, input: Tensor, product: Tensor, beta: Any, alpha: Any) -> 
 
 @composite("AddmmBackward0", in_place=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Return beta * input + alpha * (mat1 @ mat2)."""
+    """Return beta * input + alpha * (mat1 @ mat2).
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> weft.addmm(weft.ones(2), x, x, beta=10)
+        tensor([[17., 20.],
+                [25., 32.]])
+    """
     if beta == 1 and alpha == 1:
         return ops.addmm(input, mat1, mat2)
     return _added("addmm", input, ops.mm(mat1, mat2), beta, alpha)
@@ -62,13 +77,26 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 @composite("AddmvBackward0", in_place=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Return beta * input + alpha * (mat @ vec)."""
+    """Return beta * input + alpha * (mat @ vec).
+
+    Example:
+        >>> import weft
+        >>> weft.addmv(weft.ones(2), weft.eye(2), weft.tensor([3.0, 4.0]), alpha=2)
+        tensor([7., 9.])
+    """
     return _added("addmv", input, ops.mv(mat, vec), beta, alpha)
 
 
 @composite("AddrBackward0", in_place=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Return beta * input + alpha * outer(vec1, vec2)."""
+    """Return beta * input + alpha * outer(vec1, vec2).
+
+    Example:
+        >>> import weft
+        >>> weft.addr(weft.zeros(2, 2), weft.tensor([1.0, 2.0]), weft.tensor([1.0, 10.0]))
+        tensor([[ 1., 10.],
+                [ 2., 20.]])
+    """
     return _added("addr", input, outer(vec1, vec2), beta, alpha)
 
 
@@ -76,7 +104,13 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
-    """Return beta * input + alpha * bmm(batch1, batch2)."""
+    """Return beta * input + alpha * bmm(batch1, batch2).
+
+    Example:
+        >>> import weft
+        >>> weft.baddbmm(weft.zeros(4, 2, 5), weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
+        torch.Size([4, 2, 5])
+    """
     return _added("baddbmm", input, ops.bmm(batch1, batch2), beta, alpha)
 
 
@@ -84,20 +118,38 @@ def baddbmm(
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
-    """Return beta * input + alpha * the sum of the products in a batch."""
+    """Return beta * input + alpha * the sum of the products in a batch.
+
+    Example:
+        >>> import weft
+        >>> weft.addbmm(weft.zeros(2, 5), weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
+        torch.Size([2, 5])
+    """
     product = ops.sum(ops.bmm(batch1, batch2), [0], dtype=batch1.dtype)
     return _added("addbmm", input, product, beta, alpha)
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sum the products along the last dimensions of two tensors."""
+    """Sum the products along the last dimensions of two tensors.
+
+    Example:
+        >>> import weft
+        >>> weft.inner(weft.tensor([1, 2]), weft.tensor([3, 4]))
+        tensor(11)
+    """
     if input.ndim == 0 or other.ndim == 0:
         return ops.mul(input, other)
     return tensordot(input, other, ([-1], [-1]))
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Return the dot product of two vectors."""
+    """Return the dot product of two vectors.
+
+    Example:
+        >>> import weft
+        >>> weft.vdot(weft.tensor([1, 2]), weft.tensor([3, 4]))
+        tensor(11)
+    """
     return ops.dot(input, other)
 
 
@@ -109,6 +161,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         b: the right tensor.
         dims: how many of the last dimensions of `a` meet the first of `b`, or two lists of
             dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.tensordot(weft.zeros(2, 3, 4), weft.zeros(4, 3, 5), dims=([1, 2], [1, 0])).shape
+        torch.Size([2, 5])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
@@ -145,7 +202,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Return the Kronecker product: `other`, scaled by each element of `input`."""
+    """Return the Kronecker product: `other`, scaled by each element of `input`.
+
+    Example:
+        >>> import weft
+        >>> weft.kron(weft.tensor([1, 10]), weft.tensor([1, 2]))
+        tensor([ 1,  2, 10, 20])
+    """
     rank = max(input.ndim, other.ndim)
     left = [1] * (rank - input.ndim) + list(input.shape)
     right = [1] * (rank - other.ndim) + list(other.shape)
@@ -158,6 +221,11 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """Multiply a chain of matrices in the order that needs the fewest multiplications.
 
     The first and the last may be vectors.
+
+    Example:
+        >>> import weft
+        >>> weft.linalg.multi_dot([weft.ones(2, 3), weft.ones(3, 4), weft.ones(4, 5)]).shape
+        torch.Size([2, 5])
     """
     if len(tensors) < 2:
         raise _core.ArgumentError(
@@ -194,7 +262,13 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross product of vectors with 3 elements along a dimension."""
+    """Return the cross product of vectors with 3 elements along a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]), dim=0)
+        tensor([0, 0, 1])
+    """
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise _core.ShapeError(
             f"cross(): both tensors must have size 3 in dim; input is {tuple(input.shape)}, "
@@ -206,7 +280,14 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return `input1 @ weight[k] @ input2 + bias[k]` for each k, over the last dimensions."""
+    """Return `input1 @ weight[k] @ input2 + bias[k]` for each k, over the last dimensions.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.bilinear(weft.ones(2, 3), weft.ones(2, 4), weft.ones(5, 3, 4)).shape
+        torch.Size([2, 5])
+    """
     # (..., i) x (k, i, j) x (..., j): first contract i, then sum over j.
     middle = tensordot(input1, weight, ([input1.ndim - 1], [1]))
     result = ops.sum(middle * input2.unsqueeze(-2), [-1])
@@ -219,6 +300,12 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     Args:
         input: (N, M).
         p: the norm.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.pdist(weft.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))  # pairs 01, 02, 12
+        tensor([5.0000, 1.0000, 4.2426])
     """
     if input.ndim != 2:
         raise _core.ShapeError(f"pdist(): input must have 2 dimensions; it is {input.ndim}.")
@@ -251,6 +338,13 @@ def scaled_dot_product_attention(
         is_causal: whether a query sees only the keys up to its own place.
         scale: the factor of the scores; one over the root of the features if not given.
         enable_gqa: whether several query heads share a key head.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> query, memory = weft.zeros(2, 5, 8), weft.zeros(2, 7, 8)
+        >>> F.scaled_dot_product_attention(query, memory, memory).shape
+        torch.Size([2, 5, 8])
     """
     if is_causal and attn_mask is not None:
         raise _core.ArgumentError(
@@ -288,6 +382,14 @@ def norm(
         dim: the dimensions; all of them if not given.
         keepdim: whether they stay with size one.
         dtype: convert to this first.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[3.0, 4.0]])
+        >>> weft.norm(x)
+        tensor(5.)
+        >>> weft.norm(x, p=1, dim=1)
+        tensor([7.])
     """
     if p is None or p == "fro":
         p = 2.0
@@ -306,6 +408,11 @@ def matrix_norm(
         ord: "fro", 1, -1, inf or -inf.
         dim: the dimensions of the matrices.
         keepdim: whether they stay with size one.
+
+    Example:
+        >>> import weft
+        >>> weft.linalg.matrix_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
+        tensor(5.)
     """
     if ord == "fro":
         return vector_norm(input, 2.0, dim, keepdim)
@@ -329,6 +436,11 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
         ord: which norm; the one of order 2 over all elements if not given.
         dim: one dimension for vectors, two for matrices; all if not given.
         keepdim: whether they stay with size one.
+
+    Example:
+        >>> import weft
+        >>> weft.linalg.norm(weft.tensor([3.0, -4.0]), ord=1)
+        tensor(7.)
     """
     if ord is None:
         return vector_norm(input, 2.0, dim, keepdim)
@@ -340,19 +452,38 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
-    """Divide vectors along a dimension by their norm, or by `eps` if that is larger."""
+    """Divide vectors along a dimension by their norm, or by `eps` if that is larger.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.normalize(weft.tensor([[3.0, 4.0]]), dim=1)
+        tensor([[0.6000, 0.8000]])
+    """
     return input / ops.clamp(vector_norm(input, p, dim, True), eps)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2.0) -> Tensor:
-    """Return the norm of the difference of two tensors."""
+    """Return the norm of the difference of two tensors.
+
+    Example:
+        >>> import weft
+        >>> weft.dist(weft.tensor([0.0, 0.0]), weft.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     return vector_norm(input - other, p)
 
 
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
-    """Return the norms of differences along the last dimension, `eps` added to each element."""
+    """Return the norms of differences along the last dimension, `eps` added to each element.
+
+    Example:
+        >>> import weft
+        >>> weft.pairwise_distance(weft.tensor([[0.0, 0.0]]), weft.tensor([[3.0, 4.0]]))
+        tensor([5.0000])
+    """
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -364,6 +495,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x2: vectors.
         dim: where they lie.
         eps: the least length.
+
+    Example:
+        >>> import weft
+        >>> weft.cosine_similarity(weft.tensor([[1.0, 0.0]]), weft.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
     """
     x1, x2 = broadcast_tensors(x1, x2)  # a dimension of vectors may be stretched too
     left = x1 / ops.clamp(vector_norm(x1, 2.0, dim, True), eps)
@@ -379,6 +515,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "") -> Ten
         x2: (..., R, M).
         p: the norm.
         compute_mode: accepted for PyTorch programs; distances are always computed directly.
+
+    Example:
+        >>> import weft
+        >>> weft.cdist(weft.tensor([[0.0, 0.0]]), weft.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
     """
     del compute_mode
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:

@@ -74,6 +74,12 @@ def nll_loss(
         weight: a factor for each class.
         ignore_index: rows of this class do not count.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.nll_loss(weft.tensor([[-0.5, -1.0]]), weft.tensor([1]))
+        tensor(1.)
     """
     logs, classes = _rows("nll_loss", input, target, weight)
     skipped = ops.eq(classes, ignore_index)
@@ -112,6 +118,15 @@ def cross_entropy(
         ignore_index: rows of this class do not count.
         reduction: "mean", "sum" or "none".
         label_smoothing: the share of the target that is spread over all classes.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> logits = weft.tensor([[2.0, 0.0], [0.0, 0.0]])
+        >>> F.cross_entropy(logits, weft.tensor([0, 1]))
+        tensor(0.4100)
+        >>> F.cross_entropy(logits, weft.tensor([0, -100]), reduction="sum")  # -100: left out
+        tensor(0.1269)
     """
     if weight is None and label_smoothing == 0 and not target.is_floating_point():
         # One pass forward and one backward.
@@ -161,13 +176,26 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         input: the predictions.
         target: the values.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.mse_loss(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 5.0]))
+        tensor(4.5000)
     """
     gap = _compared("mse_loss", ops.sub, input, target)
     return reduced("mse_loss", ops.square(gap), reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Return the absolute differences; arguments as for `mse_loss`."""
+    """Return the absolute differences; arguments as for `mse_loss`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.l1_loss(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 5.0]), reduction="none")
+        tensor([0., 3.])
+    """
     gap = _compared("l1_loss", ops.sub, input, target)
     return reduced("l1_loss", ops.abs(gap), reduction)
 
@@ -182,6 +210,12 @@ def smooth_l1_loss(
         target: the values.
         reduction: "mean", "sum" or "none".
         beta: where the square ends.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.smooth_l1_loss(weft.tensor([0.5, 3.0]), weft.zeros(2), reduction="none")
+        tensor([0.1250, 2.5000])
     """
     if beta < 0:
         raise _core.ArgumentError(f"smooth_l1_loss(): beta must not be negative; beta is {beta}.")
@@ -202,6 +236,12 @@ def huber_loss(
         target: the values.
         reduction: "mean", "sum" or "none".
         delta: where the square ends.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.huber_loss(weft.tensor([0.5, 3.0]), weft.zeros(2), reduction="none", delta=2.0)
+        tensor([0.1250, 4.0000])
     """
     if delta <= 0:
         raise _core.ArgumentError(f"huber_loss(): delta must be positive; delta is {delta}.")
@@ -222,6 +262,12 @@ def binary_cross_entropy(
         target: targets of the same shape.
         weight: a factor for each element.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.binary_cross_entropy(weft.tensor([0.9, 0.1]), weft.tensor([1.0, 0.0]))
+        tensor(0.1054)
     """
     if tuple(input.shape) != tuple(target.shape):
         raise _core.ShapeError(
@@ -256,6 +302,12 @@ def binary_cross_entropy_with_logits(
         weight: a factor for each element.
         reduction: "mean", "sum" or "none".
         pos_weight: a factor for the positive part of each class.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.binary_cross_entropy_with_logits(weft.tensor([0.0, 100.0]), weft.tensor([1.0, 1.0]))
+        tensor(0.3466)
     """
     if tuple(input.shape) != tuple(target.shape):
         raise _core.ShapeError(
@@ -281,6 +333,13 @@ def kl_div(
         target: probabilities, or their logarithms.
         reduction: "batchmean" (the sum over the batch's size), "mean", "sum" or "none".
         log_target: whether the target is logarithms.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> logs = weft.tensor([[0.5, 0.5]]).log()
+        >>> F.kl_div(logs, weft.tensor([[0.9, 0.1]]), reduction="batchmean")
+        tensor(0.3681)
     """
     if log_target:
         values = ops.exp(target) * (target - input)
@@ -308,6 +367,12 @@ def gaussian_nll_loss(
         full: whether to add the constant term.
         eps: the least variance; smaller ones count as this, but keep their gradient.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.gaussian_nll_loss(weft.tensor([1.0]), weft.tensor([3.0]), var=weft.tensor([4.0]))
+        tensor(1.1931)
     """
     if not isinstance(var, Tensor):
         var = ops.full(input.shape, var, dtype=input.dtype)
@@ -339,6 +404,12 @@ def poisson_nll_loss(
         full: whether to add Stirling's approximation of the constant term.
         eps: added to rates before the logarithm.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.poisson_nll_loss(weft.tensor([0.0]), weft.tensor([2.0]))  # input is a logarithm
+        tensor(1.)
     """
     rate = ops.exp(input) if log_input else input
     values = rate - target * (input if log_input else ops.log(input + eps))
@@ -349,14 +420,29 @@ def poisson_nll_loss(
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Return log(1 + exp(-target * input)) for targets of 1 and -1."""
+    """Return log(1 + exp(-target * input)) for targets of 1 and -1.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.soft_margin_loss(weft.tensor([2.0, 2.0]), weft.tensor([1.0, -1.0]), reduction="none")
+        tensor([0.1269, 2.1269])
+    """
     return reduced("soft_margin_loss", ops.softplus(-target * input), reduction)
 
 
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
-    """Return the input where the target is 1, and what it lacks to the margin elsewhere."""
+    """Return the input where the target is 1, and what it lacks to the margin elsewhere.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> signs = weft.tensor([1.0, -1.0])
+        >>> F.hinge_embedding_loss(weft.tensor([0.3, 0.3]), signs, reduction="none")
+        tensor([0.3000, 0.7000])
+    """
     near = ops.where(target == -1, 0.0, input).to(input.dtype)
     far = ops.where(target == 1, 0.0, ops.relu(margin - input)).to(input.dtype)
     values = near + far
@@ -374,6 +460,13 @@ def margin_ranking_loss(
         target: 1 where the first should be larger, -1 where the second should.
         margin: the lead that is enough.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> better, worse, order = weft.tensor([2.0]), weft.tensor([1.5]), weft.tensor([1.0])
+        >>> F.margin_ranking_loss(better, worse, order, margin=1.0)
+        tensor(0.5000)
     """
     values = ops.relu(-target * (input1 - input2) + margin)
     return reduced("margin_ranking_loss", values, reduction)
@@ -390,6 +483,13 @@ def cosine_embedding_loss(
         target: 1 or -1 for each pair.
         margin: the cosine that is apart enough.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> x, y = weft.tensor([[1.0, 0.0]]), weft.tensor([[0.0, 1.0]])
+        >>> F.cosine_embedding_loss(x, y, weft.tensor([1.0]))
+        tensor(1.)
     """
     tiny = 1e-12  # keeps the lengths of zero vectors differentiable
     lengths = (ops.sum(input1 * input1, [-1]) + tiny) * (ops.sum(input2 * input2, [-1]) + tiny)
@@ -419,6 +519,13 @@ def triplet_margin_loss(
         eps: added to differences.
         swap: whether the distance of the two examples may stand in.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> anchor, near, far = weft.zeros(1, 2), weft.zeros(1, 2), weft.tensor([[3.0, 4.0]])
+        >>> F.triplet_margin_loss(anchor, near, far, margin=6.0)
+        tensor(1.0000)
     """
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)

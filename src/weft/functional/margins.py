@@ -29,6 +29,12 @@ def multi_margin_loss(
         margin: the lead that is enough.
         weight: a factor for each class.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.multi_margin_loss(weft.tensor([[1.0, 0.5, 0.0]]), weft.tensor([0]))
+        tensor(0.1667)
     """
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     index = target.reshape(-1, 1)
@@ -55,6 +61,13 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         input: scores (N, C) or (C,).
         target: the right classes, and -1 behind the last one, in the same shape.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> classes = weft.tensor([[0, -1, -1]])  # -1: no more of them
+        >>> F.multilabel_margin_loss(weft.tensor([[0.9, 0.1, 0.2]]), classes)
+        tensor(0.1667)
     """
     if tuple(input.shape) != tuple(target.shape):
         raise _core.ShapeError(
@@ -87,6 +100,12 @@ def multilabel_soft_margin_loss(
         target: 1 for classes that are right, 0 for others.
         weight: a factor for each class.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.multilabel_soft_margin_loss(weft.tensor([[5.0, -5.0]]), weft.tensor([[1.0, 0.0]]))
+        tensor(0.0067)
     """
     values = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
@@ -114,6 +133,13 @@ def triplet_margin_with_distance_loss(
         margin: by how much farther.
         swap: whether the distance of the two examples may stand in.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> anchor, near, far = weft.zeros(1, 2), weft.zeros(1, 2), weft.tensor([[3.0, 4.0]])
+        >>> F.triplet_margin_with_distance_loss(anchor, near, far, distance_function=weft.dist)
+        tensor(0.)
     """
     measure = pairwise_distance if distance_function is None else distance_function
     near, far = measure(anchor, positive), measure(anchor, negative)

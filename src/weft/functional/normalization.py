@@ -73,6 +73,12 @@ def rms_norm(
         normalized_shape: the sizes of those dimensions.
         weight: a factor for each of their elements.
         eps: added to the mean square; the dtype's precision if not given.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.rms_norm(weft.tensor([[3.0, 4.0]]), (2,))
+        tensor([[0.8485, 1.1314]])
     """
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     if not shape or list(input.shape[-len(shape) :]) != shape:
@@ -106,6 +112,12 @@ def group_norm(
         weight: a factor for each channel.
         bias: an addend for each channel.
         eps: added to the variance.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.group_norm(weft.tensor([[1.0, 3.0, 10.0, 30.0]]), num_groups=2)
+        tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     if input.ndim < 2:
         raise _core.ShapeError(
@@ -155,6 +167,16 @@ def batch_norm(
         training: whether to use the batch's own statistics.
         momentum: share of the batch in the running statistics.
         eps: added to the variance.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> mean, var = weft.zeros(1), weft.ones(1)  # running statistics, changed in place
+        >>> F.batch_norm(weft.tensor([[1.0], [3.0]]), mean, var, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> mean
+        tensor([0.2000])
     """
     if input.ndim < 2:
         raise _core.ShapeError(
@@ -194,7 +216,16 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Normalise each channel of each example of (N, C, ...); arguments as for `batch_norm`."""
+    """Normalise each channel of each example of (N, C, ...); arguments as for `batch_norm`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.instance_norm(weft.tensor([[[1.0, 3.0]], [[10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000]],
+        <BLANKLINE>
+                [[-1.0000,  1.0000]]])
+    """
     _check("instance_norm", input, {"running_mean": running_mean, "running_var": running_var})
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -226,6 +257,14 @@ def local_response_norm(
         alpha: factor of the mean square.
         beta: the power.
         k: added to the mean square.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.local_response_norm(weft.ones(1, 3, 1), size=3, alpha=3.0)
+        tensor([[[0.4387],
+                 [0.3536],
+                 [0.4387]]])
     """
     if input.ndim < 3:
         raise _core.ShapeError(

@@ -38,22 +38,46 @@ def _chebyshev(k: int, x: Tensor, here: Tensor, before: Tensor) -> Tensor:
 
 
 def chebyshev_polynomial_t(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the first kind, of degree `n`."""
+    """Return Chebyshev polynomials of the first kind, of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.chebyshev_polynomial_t(weft.tensor([0.5]), 3)  # 4x^3 - 3x
+        tensor([-1.])
+    """
     return _polynomial(input, n, lambda x: x, _chebyshev)
 
 
 def chebyshev_polynomial_u(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the second kind, of degree `n`."""
+    """Return Chebyshev polynomials of the second kind, of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.chebyshev_polynomial_u(weft.tensor([0.5]), 2)  # 4x^2 - 1
+        tensor([0.])
+    """
     return _polynomial(input, n, lambda x: 2 * x, _chebyshev)
 
 
 def chebyshev_polynomial_v(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the third kind, of degree `n`."""
+    """Return Chebyshev polynomials of the third kind, of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.chebyshev_polynomial_v(weft.tensor([0.5]), 1)  # 2x - 1
+        tensor([0.])
+    """
     return _polynomial(input, n, lambda x: 2 * x - 1, _chebyshev)
 
 
 def chebyshev_polynomial_w(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the fourth kind, of degree `n`."""
+    """Return Chebyshev polynomials of the fourth kind, of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.chebyshev_polynomial_w(weft.tensor([0.5]), 1)  # 2x + 1
+        tensor([2.])
+    """
     return _polynomial(input, n, lambda x: 2 * x + 1, _chebyshev)
 
 
@@ -63,39 +87,81 @@ def _shifted(input: Any) -> Any:
 
 
 def shifted_chebyshev_polynomial_t(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the first kind for [0, 1], of degree `n`."""
+    """Return Chebyshev polynomials of the first kind for [0, 1], of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.shifted_chebyshev_polynomial_t(weft.tensor([0.75]), 1)  # at 2x - 1
+        tensor([0.5000])
+    """
     return chebyshev_polynomial_t(_shifted(input), n)
 
 
 def shifted_chebyshev_polynomial_u(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the second kind for [0, 1], of degree `n`."""
+    """Return Chebyshev polynomials of the second kind for [0, 1], of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.shifted_chebyshev_polynomial_u(weft.tensor([0.75]), 1)
+        tensor([1.])
+    """
     return chebyshev_polynomial_u(_shifted(input), n)
 
 
 def shifted_chebyshev_polynomial_v(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the third kind for [0, 1], of degree `n`."""
+    """Return Chebyshev polynomials of the third kind for [0, 1], of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.shifted_chebyshev_polynomial_v(weft.tensor([0.75]), 1)
+        tensor([0.])
+    """
     return chebyshev_polynomial_v(_shifted(input), n)
 
 
 def shifted_chebyshev_polynomial_w(input: Any, n: Any) -> Tensor:
-    """Return Chebyshev polynomials of the fourth kind for [0, 1], of degree `n`."""
+    """Return Chebyshev polynomials of the fourth kind for [0, 1], of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.shifted_chebyshev_polynomial_w(weft.tensor([0.75]), 1)
+        tensor([2.])
+    """
     return chebyshev_polynomial_w(_shifted(input), n)
 
 
 def hermite_polynomial_h(input: Any, n: Any) -> Tensor:
-    """Return the physicist's Hermite polynomials of degree `n`."""
+    """Return the physicist's Hermite polynomials of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.hermite_polynomial_h(weft.tensor([2.0]), 2)  # 4x^2 - 2
+        tensor([14.])
+    """
     return _polynomial(
         input, n, lambda x: 2 * x, lambda k, x, here, before: 2 * (x * here - k * before)
     )
 
 
 def hermite_polynomial_he(input: Any, n: Any) -> Tensor:
-    """Return the probabilist's Hermite polynomials of degree `n`."""
+    """Return the probabilist's Hermite polynomials of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.hermite_polynomial_he(weft.tensor([2.0]), 2)  # x^2 - 1
+        tensor([3.])
+    """
     return _polynomial(input, n, lambda x: x, lambda k, x, here, before: x * here - k * before)
 
 
 def laguerre_polynomial_l(input: Any, n: Any) -> Tensor:
-    """Return Laguerre polynomials of degree `n`."""
+    """Return Laguerre polynomials of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.laguerre_polynomial_l(weft.tensor([2.0]), 2)  # (x^2 - 4x + 2) / 2
+        tensor([-1.])
+    """
     return _polynomial(
         input,
         n,
@@ -105,7 +171,13 @@ def laguerre_polynomial_l(input: Any, n: Any) -> Tensor:
 
 
 def legendre_polynomial_p(input: Any, n: Any) -> Tensor:
-    """Return Legendre polynomials of degree `n`."""
+    """Return Legendre polynomials of degree `n`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.legendre_polynomial_p(weft.tensor([2.0]), 2)  # (3x^2 - 1) / 2
+        tensor([5.5000])
+    """
     return _polynomial(
         input,
         n,

@@ -143,6 +143,12 @@ def max_pool1d(
         dilation: distance between a window's elements.
         ceil_mode: whether a last window that is not full counts.
         return_indices: whether to return positions too.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.max_pool1d(weft.tensor([[1.0, 3.0, 2.0, 5.0]]), kernel_size=2)
+        tensor([[3., 5.]])
     """
     settings = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool1d", 1, input, settings, ceil_mode, return_indices)
@@ -157,7 +163,14 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Take the largest element of each window of the last two dimensions; see `max_pool1d`."""
+    """Take the largest element of each window of the last two dimensions; see `max_pool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.max_pool2d(weft.zeros(1, 3, 32, 32), 3, stride=2, padding=1).shape
+        torch.Size([1, 3, 16, 16])
+    """
     settings = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool2d", 2, input, settings, ceil_mode, return_indices)
 
@@ -171,7 +184,14 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Take the largest element of each window of the last three dimensions; see `max_pool1d`."""
+    """Take the largest element of each window of the last three dimensions; see `max_pool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.max_pool3d(weft.zeros(1, 3, 8, 8, 8), 2).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
     settings = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool3d", 3, input, settings, ceil_mode, return_indices)
 
@@ -226,6 +246,12 @@ def avg_pool1d(
         padding: zeros at both ends.
         ceil_mode: whether a last window that is not full counts.
         count_include_pad: whether padding counts in the mean.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.avg_pool1d(weft.tensor([[1.0, 3.0, 2.0, 5.0]]), kernel_size=2, stride=1)
+        tensor([[2.0000, 2.5000, 3.5000]])
     """
     settings = (kernel_size, stride, padding)
     return _avg_pool("avg_pool1d", 1, input, settings, (ceil_mode, count_include_pad, None))
@@ -243,6 +269,12 @@ def avg_pool2d(
     """Take the mean of each window of the last two dimensions; see `avg_pool1d`.
 
     `divisor_override` divides by a number of its own instead of the number of elements.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.avg_pool2d(weft.zeros(1, 3, 32, 32), 2).shape
+        torch.Size([1, 3, 16, 16])
     """
     settings = (kernel_size, stride, padding)
     options = (ceil_mode, count_include_pad, divisor_override)
@@ -258,7 +290,14 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Take the mean of each window of the last three dimensions; see `avg_pool2d`."""
+    """Take the mean of each window of the last three dimensions; see `avg_pool2d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.avg_pool3d(weft.zeros(1, 3, 8, 8, 8), 2).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
     settings = (kernel_size, stride, padding)
     options = (ceil_mode, count_include_pad, divisor_override)
     return _avg_pool("avg_pool3d", 3, input, settings, options)
@@ -296,7 +335,14 @@ def _adaptive_avg_pool(name: str, rank: int, input: Tensor, output_size: Any) ->
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Take means over as many windows as the output has elements."""
+    """Take means over as many windows as the output has elements.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_avg_pool1d(weft.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+        tensor([[2.0000, 3.5000]])
+    """
     return _adaptive_avg_pool("adaptive_avg_pool1d", 1, input, output_size)
 
 
@@ -304,12 +350,25 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Take means over windows so that the output has the given height and width.
 
     A size of None keeps that of the input.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_avg_pool2d(weft.zeros(1, 3, 17, 31), (1, 1)).shape
+        torch.Size([1, 3, 1, 1])
     """
     return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Take means over windows so that the output has the given depth, height and width."""
+    """Take means over windows so that the output has the given depth, height and width.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_avg_pool3d(weft.zeros(1, 3, 5, 6, 7), 2).shape
+        torch.Size([1, 3, 2, 2, 2])
+    """
     return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
 
 
@@ -330,17 +389,38 @@ def _adaptive_max_pool(
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Take the largest elements of as many windows as the output has elements."""
+    """Take the largest elements of as many windows as the output has elements.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_max_pool1d(weft.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+        tensor([[3., 5.]])
+    """
     return _adaptive_max_pool("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Take the largest elements of windows so that the output has the given height and width."""
+    """Take the largest elements of windows so that the output has the given height and width.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_max_pool2d(weft.zeros(1, 3, 17, 31), (None, 4)).shape  # None keeps a size
+        torch.Size([1, 3, 17, 4])
+    """
     return _adaptive_max_pool("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """Take the largest elements of windows so that the output has the given sizes."""
+    """Take the largest elements of windows so that the output has the given sizes.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.adaptive_max_pool3d(weft.zeros(1, 3, 5, 6, 7), 2).shape
+        torch.Size([1, 3, 2, 2, 2])
+    """
     return _adaptive_max_pool("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
 
@@ -372,6 +452,12 @@ def lp_pool1d(
         kernel_size: length of a window.
         stride: step between windows; `kernel_size` if not given.
         ceil_mode: whether a last window that is not full counts.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.lp_pool1d(weft.tensor([[3.0, 4.0, 0.0, 2.0]]), norm_type=2, kernel_size=2)
+        tensor([[5., 2.]])
     """
     return _lp_pool(avg_pool1d, 1, input, norm_type, (kernel_size, stride, ceil_mode))
 
@@ -383,7 +469,15 @@ def lp_pool2d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """Take norms of windows of the last two dimensions; see `lp_pool1d`."""
+    """Take norms of windows of the last two dimensions; see `lp_pool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.lp_pool2d(weft.ones(1, 1, 4, 4), norm_type=2, kernel_size=2)
+        tensor([[[[2., 2.],
+                  [2., 2.]]]])
+    """
     return _lp_pool(avg_pool2d, 2, input, norm_type, (kernel_size, stride, ceil_mode))
 
 
@@ -394,7 +488,14 @@ def lp_pool3d(
     stride: Any = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """Take norms of windows of the last three dimensions; see `lp_pool1d`."""
+    """Take norms of windows of the last three dimensions; see `lp_pool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.lp_pool3d(weft.ones(1, 1, 4, 4, 4), norm_type=2, kernel_size=2).shape
+        torch.Size([1, 1, 2, 2, 2])
+    """
     return _lp_pool(avg_pool3d, 3, input, norm_type, (kernel_size, stride, ceil_mode))
 
 
@@ -444,6 +545,13 @@ def max_unpool1d(
         stride: step between windows; `kernel_size` if not given.
         padding: what was added at both ends.
         output_size: the size to return to, where several are possible.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> x = weft.tensor([[[1.0, 3.0, 2.0, 5.0]]])
+        >>> F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), 2)
+        tensor([[[0., 3., 0., 5.]]])
     """
     settings = (kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool1d", 1, input, indices, settings)
@@ -457,7 +565,15 @@ def max_unpool2d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Put elements back where `max_pool2d` took them; see `max_unpool1d`."""
+    """Put elements back where `max_pool2d` took them; see `max_unpool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> pooled, indices = F.max_pool2d(weft.rand(1, 1, 4, 4), 2, return_indices=True)
+        >>> F.max_unpool2d(pooled, indices, 2).shape
+        torch.Size([1, 1, 4, 4])
+    """
     settings = (kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool2d", 2, input, indices, settings)
 
@@ -470,6 +586,14 @@ def max_unpool3d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Put elements back where `max_pool3d` took them; see `max_unpool1d`."""
+    """Put elements back where `max_pool3d` took them; see `max_unpool1d`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> pooled, indices = F.max_pool3d(weft.rand(1, 1, 4, 4, 4), 2, return_indices=True)
+        >>> F.max_unpool3d(pooled, indices, 2).shape
+        torch.Size([1, 1, 4, 4, 4])
+    """
     settings = (kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool3d", 3, input, indices, settings)

@@ -25,6 +25,16 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         dim: a dimension, for values and indices along it; or a tensor to compare with.
         keepdim: whether the dimension stays with size one.
         other: a tensor to compare with.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[1, 5], [7, 2]])
+        >>> weft.max(x)
+        tensor(7)
+        >>> weft.max(x, dim=1)
+        torch.return_types.max(
+        values=tensor([5, 7]),
+        indices=tensor([1, 0]))
     """
     if other is not None or isinstance(dim, Tensor):
         return ops.maximum(input, dim if other is None else other)
@@ -41,6 +51,14 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         dim: a dimension, for values and indices along it; or a tensor to compare with.
         keepdim: whether the dimension stays with size one.
         other: a tensor to compare with.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[1, 5], [7, 2]])
+        >>> weft.min(x)
+        tensor(1)
+        >>> weft.min(x, dim=1).indices
+        tensor([0, 1])
     """
     if other is not None or isinstance(dim, Tensor):
         return ops.minimum(input, dim if other is None else other)
@@ -62,13 +80,27 @@ def _extreme(name: str, function: Any, input: Tensor) -> Tensor:
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the smallest and the largest element, of all or along a dimension."""
+    """Return the smallest and the largest element, of all or along a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.aminmax(weft.tensor([3, 1, 2]))
+        torch.return_types.aminmax(
+        min=tensor(1),
+        max=tensor(3))
+    """
     return return_types.aminmax(ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim))
 
 
 @composite()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the middle element (the lower of two), of all or along a dimension with its index."""
+    """Return the middle element (the lower of two), of all or along a dimension with its index.
+
+    Example:
+        >>> import weft
+        >>> weft.median(weft.tensor([1.0, 4.0, 2.0, 3.0]))  # the lower of the two in the middle
+        tensor(2.)
+    """
     if dim is None:
         flat = ops.reshape(input, -1)
         middle = kth_smallest(flat, (flat.numel() + 1) // 2, 0, False)[0]
@@ -87,6 +119,13 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
         input: the tensor.
         dim: the dimension.
         keepdim: whether the dimension stays with size one.
+
+    Example:
+        >>> import weft
+        >>> weft.mode(weft.tensor([1, 3, 3, 2]))
+        torch.return_types.mode(
+        values=tensor(3),
+        indices=tensor(2))
     """
     if input.ndim == 0:
         return return_types.mode(input.clone(), ops.zeros((), dtype=_core.int64))
@@ -139,7 +178,13 @@ def _running(input: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
 
 @composite()
 def cummax(input: Tensor, dim: int) -> Any:
-    """Return the largest elements so far along a dimension, and where they are."""
+    """Return the largest elements so far along a dimension, and where they are.
+
+    Example:
+        >>> import weft
+        >>> weft.cummax(weft.tensor([1, 3, 2]), dim=0).values
+        tensor([1, 3, 3])
+    """
     result = return_types.cummax._make(_running(input, dim, True))
     show_as(result.values, "CummaxBackward0")
     return result
@@ -147,7 +192,13 @@ def cummax(input: Tensor, dim: int) -> Any:
 
 @composite()
 def cummin(input: Tensor, dim: int) -> Any:
-    """Return the smallest elements so far along a dimension, and where they are."""
+    """Return the smallest elements so far along a dimension, and where they are.
+
+    Example:
+        >>> import weft
+        >>> weft.cummin(weft.tensor([3, 1, 2]), dim=0).values
+        tensor([3, 1, 1])
+    """
     result = return_types.cummin._make(_running(input, dim, False))
     show_as(result.values, "CumminBackward0")
     return result
@@ -155,7 +206,13 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 @composite("LogcumsumexpBackward0")
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """Return the logarithms of the running sums of exponentials along a dimension."""
+    """Return the logarithms of the running sums of exponentials along a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.logcumsumexp(weft.zeros(3), dim=0)
+        tensor([0.0000, 0.6931, 1.0986])
+    """
     if input.ndim == 0:
         return input.clone()
     result = input
@@ -178,6 +235,11 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         dim: the dimensions; all of them if not given.
         keepdim: whether they stay with size one.
         dtype: the dtype of the result.
+
+    Example:
+        >>> import weft
+        >>> weft.prod(weft.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([ 2, 12])
     """
     if isinstance(dim, int):
         return ops.prod(input, dim, keepdim, dtype=dtype)
@@ -216,6 +278,12 @@ def var(
         unbiased: whether to divide by one less than the count (unless `correction` is given).
         keepdim: whether the dimensions stay with size one.
         correction: what the count is reduced by; 1 if not given.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([1.0, 2.0, 3.0])
+        >>> weft.var(x), weft.var(x, correction=0)
+        (tensor(1.), tensor(0.6667))
     """
     return _variance(ops.var, (input, dim, unbiased, correction), keepdim)
 
@@ -229,7 +297,13 @@ def std(
     *,
     correction: Any = None,
 ) -> Tensor:
-    """Return the standard deviation; arguments as for `var`."""
+    """Return the standard deviation; arguments as for `var`.
+
+    Example:
+        >>> import weft
+        >>> weft.std(weft.tensor([[1.0, 3.0], [0.0, 8.0]]), dim=1)
+        tensor([1.4142, 5.6569])
+    """
     return _root(_variance(ops.var, (input, dim, unbiased, correction), keepdim))
 
 
@@ -250,7 +324,13 @@ def var_mean(
     *,
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the variance and the mean; arguments as for `var`."""
+    """Return the variance and the mean; arguments as for `var`.
+
+    Example:
+        >>> import weft
+        >>> weft.var_mean(weft.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     variance = _variance(ops.var, (input, dim, unbiased, correction), keepdim)
     return variance, ops.mean(input, None if isinstance(dim, bool) else dim, keepdim)
 
@@ -264,32 +344,62 @@ def std_mean(
     *,
     correction: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the mean; arguments as for `var`."""
+    """Return the standard deviation and the mean; arguments as for `var`.
+
+    Example:
+        >>> import weft
+        >>> weft.std_mean(weft.tensor([1.0, 2.0, 3.0]))
+        (tensor(1.), tensor(2.))
+    """
     variance, mean = var_mean(input, dim, unbiased, keepdim, correction=correction)
     return _root(variance), mean
 
 
 @composite("NansumBackward0")
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Add up elements like `sum`, counting NaN as zero."""
+    """Add up elements like `sum`, counting NaN as zero.
+
+    Example:
+        >>> import weft
+        >>> weft.nansum(weft.tensor([1.0, weft.nan, 2.0]))
+        tensor(3.)
+    """
     return ops.sum(ops.where(ops.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Return the mean of the elements that are not NaN."""
+    """Return the mean of the elements that are not NaN.
+
+    Example:
+        >>> import weft
+        >>> weft.nanmean(weft.tensor([1.0, weft.nan, 2.0]))
+        tensor(1.5000)
+    """
     present = ops.logical_not(ops.isnan(input.detach()))
     return nansum(input, dim, keepdim, dtype=dtype) / ops.sum(present, dim, keepdim)
 
 
 @composite()
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """Count the elements that are not zero, over all dimensions or those in `dim`."""
+    """Count the elements that are not zero, over all dimensions or those in `dim`.
+
+    Example:
+        >>> import weft
+        >>> weft.count_nonzero(weft.tensor([[0, 1], [2, 3]]), dim=1)
+        tensor([1, 2])
+    """
     return ops.sum(ops.ne(input, 0), dim)
 
 
 @composite("LogsumexpBackward0")
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """Return the logarithm of the sum of exponentials, without overflow."""
+    """Return the logarithm of the sum of exponentials, without overflow.
+
+    Example:
+        >>> import weft
+        >>> weft.logsumexp(weft.tensor([[1000.0, 1000.0]]), dim=1)  # nothing overflows
+        tensor([1000.6932])
+    """
     if input.numel() == 0:
         return ops.log(ops.sum(ops.exp(input), dim, keepdim))
     largest = ops.amax(input.detach(), dim, True)
@@ -316,6 +426,11 @@ def vector_norm(
         dim: the dimensions; all of them if not given.
         keepdim: whether they stay with size one.
         dtype: the dtype to compute in; input's if not given.
+
+    Example:
+        >>> import weft
+        >>> weft.linalg.vector_norm(weft.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
     """
     result = input.dtype if dtype is None else dtype
     if not result.is_floating_point:
@@ -368,6 +483,11 @@ def diff(
         dim: the dimension.
         prepend: what stands before the first element.
         append: what stands after the last element.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1, 4, 9]).diff()
+        tensor([3, 5])
     """
     if n == 0:
         return input
@@ -382,7 +502,13 @@ def diff(
 
 
 def trace(input: Tensor) -> Tensor:
-    """Return the sum of a matrix's diagonal."""
+    """Return the sum of a matrix's diagonal.
+
+    Example:
+        >>> import weft
+        >>> weft.trace(weft.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
     if input.ndim != 2:
         raise _core.ShapeError(
             f"trace(input): input must have 2 dimensions; input is {tuple(input.shape)}."
@@ -406,6 +532,11 @@ def quantile(
         dim: the dimension; all elements if not given.
         keepdim: whether the dimension stays with size one.
         interpolation: between two elements: "linear", "lower", "higher", "nearest" or "midpoint".
+
+    Example:
+        >>> import weft
+        >>> weft.quantile(weft.tensor([0.0, 1.0, 2.0, 3.0]), 0.5)
+        tensor(1.5000)
     """
     single = not isinstance(q, Tensor) or q.ndim == 0
     shares = [float(q)] if single else [float(share) for share in q.tolist()]

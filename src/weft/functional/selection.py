@@ -22,6 +22,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Choose elements of `input` where a condition holds, and of `other` elsewhere.
 
     With the condition alone, return the indices where it holds, one tensor a dimension.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([-1.0, 2.0])
+        >>> weft.where(x > 0, x, 0.0)
+        tensor([0., 2.])
+        >>> weft.where(x > 0)  # alone: the positions
+        (tensor([1]),)
     """
     if input is None or other is None:
         if input is not None or other is not None:
@@ -31,7 +39,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Keep elements where a condition holds and take those of `other` elsewhere."""
+    """Keep elements where a condition holds and take those of `other` elsewhere.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([-1.0, 2.0])
+        >>> x.where(x > 0, 0.0)
+        tensor([0., 2.])
+    """
     return ops.where(condition, self, other)
 
 
@@ -41,6 +56,15 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     Args:
         input: the tensor.
         as_tuple: whether to return one vector a dimension instead of one row an element.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[0, 5], [7, 0]])
+        >>> weft.nonzero(x)
+        tensor([[0, 1],
+                [1, 0]])
+        >>> weft.nonzero(x, as_tuple=True)
+        (tensor([0, 1]), tensor([1, 0]))
     """
     if not as_tuple:
         return ops.nonzero(input)
@@ -49,7 +73,14 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of elements that are not zero, one row an element."""
+    """Return the indices of elements that are not zero, one row an element.
+
+    Example:
+        >>> import weft
+        >>> weft.argwhere(weft.tensor([[0, 5], [7, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+    """
     return ops.nonzero(input)
 
 
@@ -60,6 +91,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     Args:
         tensor: int64 numbers.
         num_classes: size of the vectors; one more than the largest number if negative.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.one_hot(weft.tensor([0, 2]), num_classes=3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     if tensor.dtype is not _core.int64:
         raise _core.DTypeError(f"one_hot(): tensor must be int64, not {tensor.dtype}.")
@@ -103,6 +141,11 @@ def scatter(
         src: the elements, or one number.
         value: one number, as a keyword.
         reduce: "add" or "multiply" to combine with what is there.
+
+    Example:
+        >>> import weft
+        >>> weft.scatter(weft.zeros(3), 0, weft.tensor([2, 0]), weft.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
     """
     source = value if src is _MISSING else src
     if reduce is None:
@@ -115,7 +158,14 @@ def scatter(
 
 
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = _MISSING, **options: Any) -> Tensor:
-    """Do what `scatter` does, in place."""
+    """Do what `scatter` does, in place.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 3).scatter_(1, weft.tensor([[2], [0]]), 1.0)  # one-hot rows
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
+    """
     if src is not _MISSING and not options:
         return ops.scatter_(self, dim, index, _covered(src, index))
     return self.copy_(scatter(self, dim, index, src, **options))
@@ -138,12 +188,23 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         dim: the dimension.
         index: a place for each element.
         src: the elements; those that `index` does not cover are left out.
+
+    Example:
+        >>> import weft
+        >>> weft.scatter_add(weft.zeros(3), 0, weft.tensor([2, 2]), weft.tensor([5.0, 6.0]))
+        tensor([ 0.,  0., 11.])
     """
     return ops.scatter_add(input, dim, index, _covered(src, index))
 
 
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Do what `scatter_add` does, in place."""
+    """Do what `scatter_add` does, in place.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(3).scatter_add_(0, weft.tensor([2, 2]), weft.tensor([5.0, 6.0]))
+        tensor([ 0.,  0., 11.])
+    """
     return ops.scatter_add_(self, dim, index, _covered(src, index))
 
 
@@ -179,13 +240,25 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         indices: one tensor of places (or mask) a dimension; None takes all of it.
         values: what to write; broadcast to the places.
         accumulate: whether to add to what is there.
+
+    Example:
+        >>> import weft
+        >>> index = (weft.tensor([0, 0]),)
+        >>> weft.index_put(weft.zeros(2), index, weft.ones(2), accumulate=True)
+        tensor([2., 0.])
     """
     places, dims = _as_places(input, indices)
     return ops.index_put(input, places, values, dims, accumulate)
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Do what `index_put` does, in place."""
+    """Do what `index_put` does, in place.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(3).index_put_((weft.tensor([0, 2]),), weft.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
     places, dims = _as_places(self, indices)
     return ops.index_put_(self, places, values, dims, accumulate)
 
@@ -224,6 +297,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         index: where each slice goes; they may repeat, and are added in order.
         source: the slices.
         alpha: a factor for them.
+
+    Example:
+        >>> import weft
+        >>> weft.index_add(weft.zeros(3), 0, weft.tensor([1, 1]), weft.tensor([5.0, 6.0]))
+        tensor([ 0., 11.,  0.])
     """
     _check_source(input, dim, index, source)
     scaled = source if alpha == 1 else ops.mul(source, alpha)
@@ -232,14 +310,27 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @composite(in_place=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Replace slices of a dimension by those of `source`, in a copy."""
+    """Replace slices of a dimension by those of `source`, in a copy.
+
+    Example:
+        >>> import weft
+        >>> weft.index_copy(weft.zeros(3), 0, weft.tensor([2, 0]), weft.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+    """
     _check_source(input, dim, index, source)
     return _put_slices(input, dim, index, source)
 
 
 @composite(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Fill slices of a dimension with a number, in a copy."""
+    """Fill slices of a dimension with a number, in a copy.
+
+    Example:
+        >>> import weft
+        >>> weft.index_fill(weft.zeros(2, 3), 1, weft.tensor([0, 2]), -1.0)
+        tensor([[-1.,  0., -1.],
+                [-1.,  0., -1.]])
+    """
     if not isinstance(value, Tensor):
         value = ops.full((), value, dtype=input.dtype)
     if value.ndim > 0:
@@ -251,7 +342,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @composite()
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Pick elements of the flattened input; the result has the shape of `index`."""
+    """Pick elements of the flattened input; the result has the shape of `index`.
+
+    Example:
+        >>> import weft
+        >>> weft.take(weft.tensor([[1, 2], [3, 4]]), weft.tensor([0, 3]))  # as if it were flat
+        tensor([1, 4])
+    """
     return ops.index(input.reshape(-1), [index], [0])
 
 
@@ -263,6 +360,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         input: the tensor.
         indices: int64 places, with as many dimensions as the input.
         dim: the dimension; the flattened input if not given.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[3, 1, 2]])
+        >>> weft.take_along_dim(x, x.argsort(dim=1), dim=1)
+        tensor([[1, 2, 3]])
     """
     if dim is None:
         return ops.gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -347,6 +450,12 @@ def scatter_reduce(
         src: the elements.
         reduce: "sum", "prod", "mean", "amax" or "amin".
         include_self: whether the input's own elements take part.
+
+    Example:
+        >>> import weft
+        >>> index, values = weft.tensor([0, 0, 1]), weft.tensor([1.0, 3.0, 5.0])
+        >>> weft.scatter_reduce(weft.zeros(2), 0, index, values, reduce="amax")
+        tensor([3., 5.])
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise _core.ArgumentError(
@@ -378,14 +487,28 @@ def _masked_places(input: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Any]:
 
 @composite()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements where a mask holds, as a vector."""
+    """Return the elements where a mask holds, as a vector.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[1, 2], [3, 4]])
+        >>> weft.masked_select(x, x > 1)
+        tensor([2, 3, 4])
+    """
     flat, places, _ = _masked_places(input, mask)
     return ops.index_select(flat, 0, places)
 
 
 @composite(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the elements of `source`, in order, where a mask holds, in a copy."""
+    """Write the elements of `source`, in order, where a mask holds, in a copy.
+
+    Example:
+        >>> import weft
+        >>> mask = weft.tensor([True, False, True])
+        >>> weft.masked_scatter(weft.zeros(3), mask, weft.tensor([5.0, 6.0]))
+        tensor([5., 0., 6.])
+    """
     flat, places, shape = _masked_places(input, mask)
     count = places.numel()
     if source.numel() < count:
@@ -408,6 +531,11 @@ def repeat_interleave(
         repeats: how often, for all or for each.
         dim: the dimension; the flattened tensor if not given.
         output_size: accepted for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> weft.repeat_interleave(weft.tensor([1, 2]), weft.tensor([2, 1]))
+        tensor([1, 1, 2])
     """
     del output_size
     if repeats is None:
@@ -448,28 +576,65 @@ def _repeated_places(repeats: Tensor) -> Tensor:
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """Sort along a dimension; return the values and where they were."""
+    """Sort along a dimension; return the values and where they were.
+
+    Example:
+        >>> import weft
+        >>> weft.sort(weft.tensor([3, 1, 2]), descending=True)
+        torch.return_types.sort(
+        values=tensor([3, 2, 1]),
+        indices=tensor([0, 2, 1]))
+    """
     return return_types.sort._make(ops.sort(input, dim, descending, stable))
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the indices that sort along a dimension."""
+    """Return the indices that sort along a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.argsort(weft.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+    """
     return ops.sort(input.detach(), dim, descending, stable)[1]
 
 
 def msort(input: Tensor) -> Tensor:
-    """Sort along the first dimension."""
+    """Sort along the first dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.msort(weft.tensor([[3, 1], [2, 4]]))
+        tensor([[2, 1],
+                [3, 4]])
+    """
     return ops.sort(input, 0)[0]
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """Return the k largest (or smallest) elements along a dimension, and where they are."""
+    """Return the k largest (or smallest) elements along a dimension, and where they are.
+
+    Example:
+        >>> import weft
+        >>> weft.topk(weft.tensor([3, 1, 2]), k=2)
+        torch.return_types.topk(
+        values=tensor([3, 2]),
+        indices=tensor([0, 2]))
+    """
     return return_types.topk._make(ops.topk(input, k, dim, largest, sorted))
 
 
 @composite()
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """Return the kth smallest element along a dimension, and where it is."""
+    """Return the kth smallest element along a dimension, and where it is.
+
+    Example:
+        >>> import weft
+        >>> weft.kthvalue(weft.tensor([30, 10, 20]), 2)  # the second smallest
+        torch.return_types.kthvalue(
+        values=tensor(20),
+        indices=tensor(2))
+    """
     return return_types.kthvalue._make(kth_smallest(input, k, dim, keepdim))
 
 

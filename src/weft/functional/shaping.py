@@ -18,13 +18,26 @@ ops = _core.ops
 
 @composite()
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """Expand a tensor to a shape, without a copy."""
+    """Expand a tensor to a shape, without a copy.
+
+    Example:
+        >>> import weft
+        >>> weft.broadcast_to(weft.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+    """
     return ops.expand(input, size)
 
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merge the dimensions from `start_dim` to `end_dim` into one."""
+    """Merge the dimensions from `start_dim` to `end_dim` into one.
+
+    Example:
+        >>> import weft
+        >>> weft.flatten(weft.zeros(2, 3, 4)).shape, weft.flatten(weft.zeros(2, 3, 4), 1).shape
+        (torch.Size([24]), torch.Size([2, 12]))
+    """
     if start_dim == 0 and end_dim == -1:
         return ops.reshape(input, -1)
     sizes = tuple(input.shape)
@@ -46,6 +59,11 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         input: the tensor.
         dim: the dimension.
         sizes: the new sizes; one of them may be -1.
+
+    Example:
+        >>> import weft
+        >>> weft.unflatten(weft.zeros(2, 6), 1, (3, -1)).shape
+        torch.Size([2, 3, 2])
     """
     if input.ndim == 0:
         raise _core.OutOfRangeError("unflatten(): a 0-d tensor has no dimension to split.")
@@ -71,6 +89,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         input: the tensor.
         source: one dimension, or several.
         destination: where each of them goes.
+
+    Example:
+        >>> import weft
+        >>> weft.movedim(weft.zeros(2, 3, 4), 0, -1).shape
+        torch.Size([3, 4, 2])
     """
     rank = input.ndim
     sources = wrap_dims(source, rank)
@@ -89,7 +112,13 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @composite()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """Return a view of `length` indices of a dimension, beginning with `start`."""
+    """Return a view of `length` indices of a dimension, beginning with `start`.
+
+    Example:
+        >>> import weft
+        >>> weft.narrow(weft.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+    """
     if input.ndim == 0:
         raise _core.OutOfRangeError("narrow(): a 0-d tensor cannot be narrowed.")
     dim, start = wrap_dim(dim, input.ndim), int(start)
@@ -110,7 +139,14 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """Return a view of the storage with given sizes, strides and offset, all in elements."""
+    """Return a view of the storage with given sizes, strides and offset, all in elements.
+
+    Example:
+        >>> import weft
+        >>> weft.as_strided(weft.arange(6), (2, 3), (1, 2))
+        tensor([[0, 2, 4],
+                [1, 3, 5]])
+    """
     own = input.storage_offset()
     offset = own if storage_offset is None else storage_offset
     return ops.strided_view(input, size, stride, offset, input.stride(), own)
@@ -125,6 +161,11 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         offset: how far above (or below, if negative) the main diagonal.
         dim1: the dimension of rows.
         dim2: the dimension of columns.
+
+    Example:
+        >>> import weft
+        >>> weft.diagonal(weft.tensor([[1, 2], [3, 4]]), offset=1)
+        tensor([2])
     """
     rank = input.ndim
     row, column = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
@@ -186,6 +227,13 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         dimension: the dimension.
         size: how many elements a window has.
         step: the distance between windows.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(5).unfold(0, 3, 1)  # each window of three
+        tensor([[0, 1, 2],
+                [1, 2, 3],
+                [2, 3, 4]])
     """
     dim = wrap_dim(dimension, input.ndim)
     whole = input.shape[dim] if input.ndim else 1
@@ -235,7 +283,14 @@ def _written(copied: Tensor, src: Tensor, part: Callable[[Tensor], Tensor]) -> T
 
 @composite()
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """Return a copy with `src` at one index of a dimension."""
+    """Return a copy with `src` at one index of a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.select_scatter(weft.zeros(2, 2), weft.ones(2), 0, 1)
+        tensor([[0., 0.],
+                [1., 1.]])
+    """
     copied = ops.clone(input)
     return _written(copied, src, lambda x: ops.select(x, dim, index))
 
@@ -249,7 +304,13 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    """Return a copy with `src` in a slice of a dimension."""
+    """Return a copy with `src` in a slice of a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.slice_scatter(weft.zeros(4), weft.ones(2), start=1, end=3)
+        tensor([0., 1., 1., 0.])
+    """
     copied = ops.clone(input)
     return _written(copied, src, lambda x: ops.slice(x, dim, start, end, step))
 
@@ -258,7 +319,14 @@ def slice_scatter(
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
-    """Return a copy with `src` on the diagonals over two dimensions."""
+    """Return a copy with `src` on the diagonals over two dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.diagonal_scatter(weft.zeros(2, 2), weft.tensor([5.0, 6.0]))
+        tensor([[5., 0.],
+                [0., 6.]])
+    """
     copied = ops.clone(input)
     return _written(copied, src, lambda x: diagonal(x, offset, dim1, dim2))
 
@@ -267,7 +335,13 @@ def diagonal_scatter(
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
-    """Return a copy with `src` where `as_strided` would look."""
+    """Return a copy with `src` where `as_strided` would look.
+
+    Example:
+        >>> import weft
+        >>> weft.as_strided_scatter(weft.zeros(4), weft.ones(2), (2,), (2,))
+        tensor([1., 0., 1., 0.])
+    """
     strides, own = input.stride(), input.storage_offset()
     offset = own if storage_offset is None else storage_offset
     # A storage of its own, laid out like the input's.
@@ -281,7 +355,14 @@ def as_strided_scatter(
 
 @composite()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Make matrices whose diagonals are the rows of the last dimension."""
+    """Make matrices whose diagonals are the rows of the last dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.diag_embed(weft.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
     if input.ndim == 0:
         raise _core.ShapeError("diag_embed(input): input must have at least one dimension.")
     first, second = sorted(wrap_dims((dim1, dim2), input.ndim + 1))
@@ -295,7 +376,16 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @composite()
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal."""
+    """Return the diagonal of a matrix, or the matrix that has a vector as its diagonal.
+
+    Example:
+        >>> import weft
+        >>> weft.diag(weft.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        >>> weft.diag(weft.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+    """
     if input.ndim not in (1, 2):
         raise _core.ShapeError(
             f"diag(input): input must be a vector or a matrix; input is {tuple(input.shape)}."
@@ -313,6 +403,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         input: the tensor.
         shifts: how far, for each of `dims`.
         dims: the dimensions; without them the tensor is rolled as if it were flat.
+
+    Example:
+        >>> import weft
+        >>> weft.roll(weft.arange(5), 2)
+        tensor([3, 4, 0, 1, 2])
     """
     distances, places = as_list(shifts), as_list(dims)
     if not places and len(distances) == 1:
@@ -352,13 +447,28 @@ def _outside(input: Tensor, diagonal: int, compare: Any) -> Tensor:
 
 @composite(in_place=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the lower triangle of each matrix; the rest is zero."""
+    """Return the lower triangle of each matrix; the rest is zero.
+
+    Example:
+        >>> import weft
+        >>> weft.tril(weft.ones(2, 3))
+        tensor([[1., 0., 0.],
+                [1., 1., 0.]])
+    """
     return ops.masked_fill(input, _outside(input, diagonal, ops.gt), 0)
 
 
 @composite(in_place=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Return the upper triangle of each matrix; the rest is zero."""
+    """Return the upper triangle of each matrix; the rest is zero.
+
+    Example:
+        >>> import weft
+        >>> weft.triu(weft.ones(3, 3), diagonal=1)
+        tensor([[0., 1., 1.],
+                [0., 0., 1.],
+                [0., 0., 0.]])
+    """
     return ops.masked_fill(input, _outside(input, diagonal, ops.lt), 0)
 
 
@@ -372,7 +482,14 @@ def _triangle_places(triangle: Any, sizes: tuple[int, int], offset: int, dtype: 
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """Return the row and column indices of the lower triangle of a matrix."""
+    """Return the row and column indices of the lower triangle of a matrix.
+
+    Example:
+        >>> import weft
+        >>> weft.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """
     device_type("cpu" if device is None else device)
     return _triangle_places(tril, (row, col), offset, dtype)
 
@@ -381,14 +498,28 @@ def tril_indices(
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
 ) -> Tensor:
-    """Return the row and column indices of the upper triangle of a matrix."""
+    """Return the row and column indices of the upper triangle of a matrix.
+
+    Example:
+        >>> import weft
+        >>> weft.triu_indices(2, 2, offset=1)
+        tensor([[0],
+                [1]])
+    """
     device_type("cpu" if device is None else device)
     return _triangle_places(triu, (row, col), offset, dtype)
 
 
 @composite()
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """Rotate by `k` quarters of a turn in the plane of two dimensions, from the first on."""
+    """Rotate by `k` quarters of a turn in the plane of two dimensions, from the first on.
+
+    Example:
+        >>> import weft
+        >>> weft.rot90(weft.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
     plane = wrap_dims(dims, input.ndim)
     if len(plane) != 2 or input.ndim < 2:
         raise _core.ShapeError(
@@ -424,6 +555,12 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     Args:
         input: the tensor.
         repeats: how often, one number a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
     """
     return _repeated(input, numbers(repeats))
 
@@ -435,6 +572,11 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     Args:
         input: the tensor.
         dims: how often, one number a dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.tile(weft.tensor([1, 2]), (2,))
+        tensor([1, 2, 1, 2])
     """
     counts = numbers(dims)
     return _repeated(input, [1] * (input.ndim - len(counts)) + counts)
@@ -453,6 +595,12 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
             negative numbers crop.
         mode: "constant", "reflect", "replicate" or "circular".
         value: the number that "constant" adds; 0 if not given.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.pad(weft.ones(1, 2), (1, 2))  # the last dimension first: one before, two after
+        tensor([[0., 1., 1., 0., 0.]])
     """
     edges = list(pad)
     if len(edges) % 2 or len(edges) > 2 * input.ndim:
@@ -524,7 +672,14 @@ def _padded(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tens
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
-    """Reverse the second dimension."""
+    """Reverse the second dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.fliplr(weft.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
     if input.ndim < 2:
         raise _core.ShapeError(
             f"fliplr(input): input must have 2 or more dimensions; input is {tuple(input.shape)}."
@@ -534,7 +689,14 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
-    """Reverse the first dimension."""
+    """Reverse the first dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.flipud(weft.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
     if input.ndim < 1:
         raise _core.ShapeError("flipud(input): input must have 1 or more dimensions; input is ().")
     return ops.flip(input, 0)
@@ -542,40 +704,83 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """Return all elements as one vector, a view where that is possible."""
+    """Return all elements as one vector, a view where that is possible.
+
+    Example:
+        >>> import weft
+        >>> weft.ravel(weft.zeros(2, 3)).shape
+        torch.Size([6])
+    """
     return ops.reshape(input, -1)
 
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """Swap the last two dimensions."""
+    """Swap the last two dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.adjoint(weft.zeros(5, 2, 3)).shape
+        torch.Size([5, 3, 2])
+    """
     return ops.transpose(input, -2, -1)
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return a view with the sizes of another tensor."""
+    """Return a view with the sizes of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(6).view_as(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     return ops.view(self, other.shape)
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """Return the same elements with the sizes of another tensor."""
+    """Return the same elements with the sizes of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(6).reshape_as(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     return ops.reshape(self, other.shape)
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expand to the sizes of another tensor, without a copy."""
+    """Expand to the sizes of another tensor, without a copy.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([[1], [2]]).expand_as(weft.zeros(2, 3)).shape
+        torch.Size([2, 3])
+    """
     return ops.expand(self, other.shape)
 
 
 def type_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """Convert to the dtype of another tensor."""
+    """Convert to the dtype of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1, 2]).type_as(weft.zeros(1, dtype=weft.float64))
+        tensor([1., 2.], dtype=torch.float64)
+    """
     return self.to(tensor.dtype)
 
 
 def random_(
     self: Tensor, start: int = 0, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
-    """Fill with random integers: from `start` to before `to`, or from 0 to before one argument."""
+    """Fill with random integers: from `start` to before `to`, or from 0 to before one argument.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.zeros(4).random_(0, 10)
+        tensor([4., 9., 3., 0.])
+    """
     if to is None and not start and self.dtype is _core.int64:
         # 2**63 is no bound that an int64 can say: draw all 64 bits and leave the sign out.
         low, high = -(2**63), 2**63 - 1
@@ -593,7 +798,14 @@ def random_(
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers from the exponential distribution with rate `lambd`."""
+    """Fill with numbers from the exponential distribution with rate `lambd`.
+
+    Example:
+        >>> import weft
+        >>> _ = weft.manual_seed(0)
+        >>> weft.zeros(2).exponential_(lambd=2.0)
+        tensor([1.7542, 0.6152])
+    """
     if not self.is_floating_point():
         raise _core.DTypeError(
             f"exponential_(): needs a floating-point dtype, self is {self.dtype}."
@@ -615,7 +827,14 @@ def _beyond_largest(dtype: Any) -> int:
 
 
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Set the main diagonal to a value, in place."""
+    """Set the main diagonal to a value, in place.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 3).fill_diagonal_(7)
+        tensor([[7., 0., 0.],
+                [0., 7., 0.]])
+    """
     if wrap:
         raise _core.UnsupportedError("fill_diagonal_(): wrap is not supported.")
     if self.ndim == 2:

@@ -40,7 +40,13 @@ def _floats(input: Tensor) -> Tensor:
 
 
 def entr(input: Tensor) -> Tensor:
-    """Return `-x log x`: 0 at 0, and minus infinity below."""
+    """Return `-x log x`: 0 at 0, and minus infinity below.
+
+    Example:
+        >>> import weft
+        >>> weft.special.entr(weft.tensor([0.5, 0.0]))
+        tensor([0.3466, 0.0000])
+    """
     x = _floats(input)
     inside = ops.where(x > 0, x, 1.0)
     values = ops.where(x > 0, -inside * ops.log(inside), ops.where(x < 0, -math.inf, 0.0))
@@ -48,17 +54,35 @@ def entr(input: Tensor) -> Tensor:
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """Return the share of a standard normal distribution below each element."""
+    """Return the share of a standard normal distribution below each element.
+
+    Example:
+        >>> import weft
+        >>> weft.special.ndtr(weft.tensor([0.0, 1.96]))
+        tensor([0.5000, 0.9750])
+    """
     return ops.erfc(_floats(input) * -math.sqrt(0.5)) * 0.5
 
 
 def ndtri(input: Tensor) -> Tensor:
-    """Return where a share of a standard normal distribution lies below: the way back of `ndtr`."""
+    """Return where a share of a standard normal distribution lies below: the way back of `ndtr`.
+
+    Example:
+        >>> import weft
+        >>> weft.special.ndtri(weft.tensor([0.5, 0.975]))
+        tensor([0.0000, 1.9600])
+    """
     return ops.erfinv(_floats(input) * 2 - 1) * math.sqrt(2.0)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
-    """Return `x log(1 + y)`, which is 0 where x is 0 and y is a number."""
+    """Return `x log(1 + y)`, which is 0 where x is 0 and y is a number.
+
+    Example:
+        >>> import weft
+        >>> weft.special.xlog1py(weft.tensor([0.0, 2.0]), weft.tensor([-1.0, 1.0]))
+        tensor([0.0000, 1.3863])
+    """
     return xlogy(input, 1 + other) if not _floating(other) else _xlog1py(input, other)
 
 

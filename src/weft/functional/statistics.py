@@ -44,6 +44,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
         x: where they are, or
         dx: how far apart; 1 if neither is given.
         dim: the dimension that the curve lies along.
+
+    Example:
+        >>> import weft
+        >>> weft.trapezoid(weft.tensor([0.0, 1.0, 2.0]), dx=0.5)
+        tensor(1.)
     """
     dim = wrap_dim(dim, y.ndim)
     return ops.sum(_steps(y, x, 1 if dx is None else dx, dim), [dim])
@@ -51,7 +56,13 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 
 @composite()
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """Return the area below a curve; see `trapezoid`."""
+    """Return the area below a curve; see `trapezoid`.
+
+    Example:
+        >>> import weft
+        >>> weft.trapz(weft.tensor([0.0, 1.0]), weft.tensor([0.0, 3.0]))
+        tensor(1.5000)
+    """
     dim = wrap_dim(dim, y.ndim)
     return ops.sum(_steps(y, x, 1 if dx is None else dx, dim), [dim])
 
@@ -60,7 +71,13 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) 
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
 ) -> Tensor:
-    """Return the area below a curve up to each element but the first; see `trapezoid`."""
+    """Return the area below a curve up to each element but the first; see `trapezoid`.
+
+    Example:
+        >>> import weft
+        >>> weft.cumulative_trapezoid(weft.tensor([0.0, 1.0, 2.0]))
+        tensor([0.5000, 2.0000])
+    """
     dim = wrap_dim(dim, y.ndim)
     return ops.cumsum(_steps(y, x, 1 if dx is None else dx, dim), dim)
 
@@ -80,6 +97,12 @@ def cov(
         correction: subtracted from the number of observations.
         fweights: how often each observation was made.
         aweights: how much each observation counts.
+
+    Example:
+        >>> import weft
+        >>> weft.cov(weft.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))  # a row is a variable
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
     """
     if input.ndim > 2:
         raise _core.ShapeError(f"cov(): input must have 2 or fewer dimensions, not {input.ndim}.")
@@ -116,7 +139,14 @@ def cov(
 
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
-    """Return the correlations of variables, one row a variable."""
+    """Return the correlations of variables, one row a variable.
+
+    Example:
+        >>> import weft
+        >>> weft.corrcoef(weft.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
     covariances = cov(input)
     if covariances.ndim == 0:
         return covariances / covariances
@@ -127,13 +157,26 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """Make a matrix with all elements on a diagonal."""
+    """Make a matrix with all elements on a diagonal.
+
+    Example:
+        >>> import weft
+        >>> weft.diagflat(weft.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
     return diag_embed(input.reshape(-1), offset)
 
 
 @composite()
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """Multiply by two to the power of another tensor."""
+    """Multiply by two to the power of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.ldexp(weft.tensor([1.5]), weft.tensor([3]))  # 1.5 * 2**3
+        tensor([12.])
+    """
     return input * ops.pow(2.0, other)
 
 
@@ -146,6 +189,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         p: the norm.
         dim: which dimension's slices.
         maxnorm: the bound.
+
+    Example:
+        >>> import weft
+        >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), p=2, dim=0, maxnorm=1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
     """
     dim = wrap_dim(dim, input.ndim)
     others = [i for i in range(input.ndim) if i != dim]
@@ -156,7 +205,14 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 @composite()
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """Sum over the dimensions that broadcasting from a size would have added or stretched."""
+    """Sum over the dimensions that broadcasting from a size would have added or stretched.
+
+    Example:
+        >>> import weft
+        >>> weft.ones(2, 3).sum_to_size(2, 1)
+        tensor([[3.],
+                [3.]])
+    """
     sizes = list(size[0]) if len(size) == 1 and hasattr(size[0], "__iter__") else list(size)
     extra = input.ndim - len(sizes)
     dims = list(range(extra))
@@ -181,7 +237,13 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """Return quantiles of what is not NaN; arguments as for `quantile`."""
+    """Return quantiles of what is not NaN; arguments as for `quantile`.
+
+    Example:
+        >>> import weft
+        >>> weft.nanquantile(weft.tensor([0.0, weft.nan, 2.0]), 0.5)
+        tensor(1.)
+    """
     flat = input.reshape(-1) if dim is None or input.ndim == 0 else movedim(input, dim, -1)
     rows = flat.reshape(-1, flat.shape[-1])
     single = not isinstance(q, Tensor) or q.ndim == 0
@@ -204,7 +266,13 @@ def nanquantile(
 
 @composite()
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Turn places in a flattened tensor into places along its dimensions."""
+    """Turn places in a flattened tensor into places along its dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.unravel_index(weft.tensor([5]), (2, 3))
+        (tensor([1]), tensor([2]))
+    """
     sizes = [int(size) for size in shape] if hasattr(shape, "__iter__") else [int(shape)]
     found: list[Tensor] = []
     for size in reversed(sizes):
@@ -222,6 +290,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         index: the places.
         source: what to write, as many elements.
         accumulate: whether to add instead.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(2, 2).put(weft.tensor([3]), weft.tensor([9.0]))  # as if it were flat
+        tensor([[0., 0.],
+                [0., 9.]])
     """
     flat = input.reshape(-1)
     places = ops.remainder(index.reshape(-1), max(flat.numel(), 1))
@@ -233,7 +307,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @composite()
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """Return the logarithm of the gamma function of `p` dimensions."""
+    """Return the logarithm of the gamma function of `p` dimensions.
+
+    Example:
+        >>> import weft
+        >>> weft.mvlgamma(weft.tensor([3.0]), p=2)
+        tensor([1.5502])
+    """
     floats = input if input.is_floating_point() else input.to(_core.get_default_dtype())
     steps = (arange(p) * -0.5).to(floats.dtype)
     total = ops.sum(ops.lgamma(floats.unsqueeze(-1) + steps), [-1])

@@ -26,7 +26,14 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """Set negative elements to zero."""
+    """Set negative elements to zero.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ReLU()(weft.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     @one_op(ops.relu, None, unless=("inplace",))
     def forward(self, input: Tensor) -> Tensor:
@@ -35,7 +42,14 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """Clamp to [0, 6]."""
+    """Clamp to [0, 6].
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ReLU6()(weft.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -43,7 +57,14 @@ class ReLU6(_InPlace):
 
 
 class SELU(_InPlace):
-    """Apply the scaled exponential linear unit."""
+    """Apply the scaled exponential linear unit.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.SELU()(weft.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -51,7 +72,14 @@ class SELU(_InPlace):
 
 
 class SiLU(_InPlace):
-    """Multiply each element by its sigmoid."""
+    """Multiply each element by its sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.SiLU()(weft.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
 
     @one_op(ops.silu, None, unless=("inplace",))
     def forward(self, input: Tensor) -> Tensor:
@@ -60,7 +88,14 @@ class SiLU(_InPlace):
 
 
 class Mish(_InPlace):
-    """Multiply each element by the tanh of its softplus."""
+    """Multiply each element by the tanh of its softplus.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Mish()(weft.tensor([-1.0, 2.0]))
+        tensor([-0.3034,  1.9440])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -68,7 +103,14 @@ class Mish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """Apply the piecewise linear sigmoid."""
+    """Apply the piecewise linear sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Hardsigmoid()(weft.tensor([-4.0, 0.0, 4.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -76,7 +118,14 @@ class Hardsigmoid(_InPlace):
 
 
 class Hardswish(_InPlace):
-    """Multiply each element by its piecewise linear sigmoid."""
+    """Multiply each element by its piecewise linear sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Hardswish()(weft.tensor([-1.0, 1.0, 4.0]))
+        tensor([-0.3333,  0.6667,  4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -84,7 +133,14 @@ class Hardswish(_InPlace):
 
 
 class Sigmoid(Module):
-    """Apply the logistic function."""
+    """Apply the logistic function.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Sigmoid()(weft.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
 
     @one_op(ops.sigmoid, None)
     def forward(self, input: Tensor) -> Tensor:
@@ -93,7 +149,14 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """Apply the hyperbolic tangent."""
+    """Apply the hyperbolic tangent.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Tanh()(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
 
     @one_op(ops.tanh, None)
     def forward(self, input: Tensor) -> Tensor:
@@ -102,7 +165,14 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """Apply the logarithm of the logistic function."""
+    """Apply the logarithm of the logistic function.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LogSigmoid()(weft.tensor([-100.0, 0.0]))
+        tensor([-100.0000,   -0.6931])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -110,7 +180,14 @@ class LogSigmoid(Module):
 
 
 class Softsign(Module):
-    """Apply x / (1 + |x|)."""
+    """Apply x / (1 + |x|).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softsign()(weft.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -118,7 +195,14 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """Apply x - tanh(x)."""
+    """Apply x - tanh(x).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Tanhshrink()(weft.tensor([-1.0, 1.0]))
+        tensor([-0.2384,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -130,6 +214,12 @@ class GELU(Module):
 
     Args:
         approximate: "none", or "tanh" for the approximation by tanh.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.GELU(approximate="tanh")(weft.tensor([-1.0, 2.0]))
+        tensor([-0.1588,  1.9546])
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -151,6 +241,12 @@ class LeakyReLU(Module):
     Args:
         negative_slope: the factor of negative elements.
         inplace: whether the input is overwritten.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LeakyReLU(0.1)(weft.tensor([-1.0, 2.0]))
+        tensor([-0.1000,  2.0000])
     """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
@@ -179,7 +275,14 @@ class _Alpha(Module):
 
 
 class ELU(_Alpha):
-    """Send negative elements through alpha * (exp(x) - 1)."""
+    """Send negative elements through alpha * (exp(x) - 1).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ELU(alpha=2.0)(weft.tensor([-1.0, 2.0]))
+        tensor([-1.2642,  2.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -187,7 +290,14 @@ class ELU(_Alpha):
 
 
 class CELU(_Alpha):
-    """Send negative elements through alpha * (exp(x / alpha) - 1)."""
+    """Send negative elements through alpha * (exp(x / alpha) - 1).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.CELU(alpha=2.0)(weft.tensor([-1.0, 2.0]))
+        tensor([-0.7869,  2.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -200,6 +310,12 @@ class Softplus(Module):
     Args:
         beta: how sharp the bend is.
         threshold: where beta * x is larger, x itself is returned.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softplus(beta=2.0)(weft.tensor([0.0, 1.0]))
+        tensor([0.3466, 1.0635])
     """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -223,6 +339,12 @@ class Hardtanh(Module):
         min_val: the least value.
         max_val: the largest value.
         inplace: whether the input is overwritten.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Hardtanh(-2.0, 2.0)(weft.tensor([-3.0, 0.5, 3.0]))
+        tensor([-2.0000,  0.5000,  2.0000])
     """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
@@ -253,6 +375,12 @@ class Threshold(Module):
         threshold: what elements are compared with.
         value: what replaces the others.
         inplace: whether the input is overwritten.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Threshold(1.0, -9.0)(weft.tensor([0.5, 2.0]))
+        tensor([-9.,  2.])
     """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -282,7 +410,14 @@ class _Shrink(Module):
 
 
 class Softshrink(_Shrink):
-    """Move elements toward zero by `lambd`."""
+    """Move elements toward zero by `lambd`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softshrink(0.5)(weft.tensor([-0.7, 0.3, 0.9]))
+        tensor([-0.2000,  0.0000,  0.4000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -290,7 +425,14 @@ class Softshrink(_Shrink):
 
 
 class Hardshrink(_Shrink):
-    """Set elements within `lambd` of zero to zero."""
+    """Set elements within `lambd` of zero to zero.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Hardshrink(0.5)(weft.tensor([-0.7, 0.3, 0.9]))
+        tensor([-0.7000,  0.0000,  0.9000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to each element of `input`."""
@@ -305,6 +447,12 @@ class PReLU(Module):
         init: the factors at first.
         device: only "cpu".
         dtype: of the factors.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.PReLU(num_parameters=2, init=0.1)(weft.tensor([[-1.0, 2.0]]))
+        tensor([[-0.1000,  2.0000]], grad_fn=<PreluKernelBackward0>)
     """
 
     weight: Parameter
@@ -337,6 +485,12 @@ class RReLU(Module):
         lower: the least factor.
         upper: the largest factor.
         inplace: whether the input is overwritten.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.RReLU().eval()(weft.tensor([-6.0, 2.0]))  # while training the slope is random
+        tensor([-1.3750,  2.0000])
     """
 
     def __init__(
@@ -363,6 +517,12 @@ class GLU(Module):
 
     Args:
         dim: the dimension that is halved.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.GLU()(weft.tensor([3.0, 0.0]))
+        tensor([1.5000])
     """
 
     def __init__(self, dim: int = -1) -> None:
@@ -395,7 +555,15 @@ class _OverDimension(Module):
 
 
 class Softmax(_OverDimension):
-    """Make the elements along a dimension positive with sum one."""
+    """Make the elements along a dimension positive with sum one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softmax(dim=1)(weft.tensor([[0.0, 0.0], [1.0, 3.0]]))
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply along the dimension of `input`."""
@@ -403,7 +571,14 @@ class Softmax(_OverDimension):
 
 
 class LogSoftmax(_OverDimension):
-    """Return the logarithm of softmax."""
+    """Return the logarithm of softmax.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LogSoftmax(dim=1)(weft.tensor([[0.0, 0.0]]))
+        tensor([[-0.6931, -0.6931]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply along the dimension of `input`."""
@@ -411,7 +586,14 @@ class LogSoftmax(_OverDimension):
 
 
 class Softmin(_OverDimension):
-    """Return softmax of the negated input."""
+    """Return softmax of the negated input.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softmin(dim=0)(weft.tensor([1.0, 3.0]))
+        tensor([0.8808, 0.1192])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply along the dimension of `input`."""
@@ -419,7 +601,14 @@ class Softmin(_OverDimension):
 
 
 class Softmax2d(Module):
-    """Return softmax over the channels of (N, C, H, W) or (C, H, W)."""
+    """Return softmax over the channels of (N, C, H, W) or (C, H, W).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Softmax2d()(weft.zeros(1, 4, 2, 2))[0, :, 0, 0]  # over the channels
+        tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply over the channels of `input`."""

@@ -150,6 +150,12 @@ class ModuleList(_Numbered):
 
     Args:
         modules: what to begin with.
+
+    Example:
+        >>> from weft import nn
+        >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+        >>> len(layers), len(list(layers.parameters()))
+        (3, 6)
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -185,6 +191,12 @@ class ModuleDict(Module):
 
     Args:
         modules: what to begin with: a mapping, or pairs of a name and a module.
+
+    Example:
+        >>> from weft import nn
+        >>> parts = nn.ModuleDict({"encoder": nn.Linear(4, 2), "act": nn.ReLU()})
+        >>> parts["encoder"]
+        Linear(in_features=4, out_features=2, bias=True)
     """
 
     def __init__(self, modules: Any = None) -> None:
@@ -211,27 +223,67 @@ class ModuleDict(Module):
         return key in self._module_names
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Take all modules out.
+
+        Example:
+            >>> from weft import nn
+            >>> parts = nn.ModuleDict({"act": nn.ReLU()})
+            >>> parts.clear()
+            >>> len(parts)
+            0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Take a module out and return it."""
+        """Take a module out and return it.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.ModuleDict({"act": nn.ReLU()}).pop("act")
+            ReLU()
+        """
         return cast("Module", self._modules.pop(key))
 
     def keys(self) -> Any:
-        """Return the names."""
+        """Return the names.
+
+        Example:
+            >>> from weft import nn
+            >>> list(nn.ModuleDict({"act": nn.ReLU()}).keys())
+            ['act']
+        """
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Return pairs of a name and a module."""
+        """Return pairs of a name and a module.
+
+        Example:
+            >>> from weft import nn
+            >>> list(nn.ModuleDict({"act": nn.ReLU()}).items())
+            [('act', ReLU())]
+        """
         return self._modules.items()
 
     def values(self) -> Any:
-        """Return the modules."""
+        """Return the modules.
+
+        Example:
+            >>> from weft import nn
+            >>> list(nn.ModuleDict({"act": nn.ReLU()}).values())
+            [ReLU()]
+        """
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from pairs of a name and a module."""
+        """Add modules from a mapping or from pairs of a name and a module.
+
+        Example:
+            >>> from weft import nn
+            >>> parts = nn.ModuleDict({"act": nn.ReLU()})
+            >>> parts.update({"act": nn.Tanh()})
+            >>> parts["act"]
+            Tanh()
+        """
         pairs = modules.items() if hasattr(modules, "items") else modules
         for name, module in pairs:
             self[name] = module
@@ -255,6 +307,13 @@ class ParameterList(Module):
 
     Args:
         values: what to begin with; tensors become parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weights = nn.ParameterList([weft.zeros(2), weft.zeros(3)])
+        >>> [name for name, _ in weights.named_parameters()]
+        ['0', '1']
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -283,13 +342,27 @@ class ParameterList(Module):
         setattr(self, str(_position(self._size, index, "ParameterList")), _as_parameter(value))
 
     def append(self, value: Any) -> Self:
-        """Add a parameter at the end."""
+        """Add a parameter at the end.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> len(nn.ParameterList().append(weft.zeros(2)))
+            1
+        """
         setattr(self, str(self._size), _as_parameter(value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add several parameters at the end."""
+        """Add several parameters at the end.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> len(nn.ParameterList().extend([weft.zeros(2), weft.zeros(3)]))
+            2
+        """
         if not isinstance(cast("Any", values), Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 f"extend(): values must be a list of tensors, not a {type(values).__name__}."
@@ -311,6 +384,13 @@ class ParameterDict(Module):
 
     Args:
         parameters: what to begin with: a mapping, or pairs of a name and a tensor.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weights = nn.ParameterDict({"scale": weft.ones(1)})
+        >>> weights["scale"].requires_grad
+        True
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -344,29 +424,73 @@ class ParameterDict(Module):
         return key in self._keys
 
     def keys(self) -> Iterable[str]:
-        """Return the names."""
+        """Return the names.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> list(nn.ParameterDict({"scale": weft.ones(1)}).keys())
+            ['scale']
+        """
         return self._keys.keys()
 
     def values(self) -> Iterable[Any]:
-        """Return the parameters."""
+        """Return the parameters.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> [value.shape for value in nn.ParameterDict({"scale": weft.ones(1)}).values()]
+            [torch.Size([1])]
+        """
         return [getattr(self, key) for key in self._keys]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Return pairs of a name and a parameter."""
+        """Return pairs of a name and a parameter.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> [name for name, value in nn.ParameterDict({"scale": weft.ones(1)}).items()]
+            ['scale']
+        """
         return [(key, getattr(self, key)) for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the parameter of that name, or `default`."""
+        """Return the parameter of that name, or `default`.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> nn.ParameterDict({"scale": weft.ones(1)}).get("shift", 0)
+            0
+        """
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Take a parameter out and return it."""
+        """Take a parameter out and return it.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> nn.ParameterDict({"scale": weft.ones(1)}).pop("scale").shape
+            torch.Size([1])
+        """
         value = self[key]
         del self[key]
         return value
 
     def update(self, parameters: Any) -> None:
-        """Add parameters from a mapping or from pairs of a name and a tensor."""
+        """Add parameters from a mapping or from pairs of a name and a tensor.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> weights = nn.ParameterDict()
+            >>> weights.update({"scale": weft.ones(1)})
+            >>> len(weights)
+            1
+        """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
         for key, value in pairs:
             self[key] = value

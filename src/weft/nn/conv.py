@@ -182,6 +182,12 @@ class Conv1d(_Forward):
         padding_mode: "zeros", "reflect", "replicate" or "circular".
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Conv1d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(8, 3, 32)).shape
+        torch.Size([8, 16, 16])
     """
 
     dimensions = 1
@@ -206,6 +212,12 @@ class Conv2d(_Forward):
         padding_mode: "zeros", "reflect", "replicate" or "circular".
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Conv2d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(8, 3, 32, 32)).shape
+        torch.Size([8, 16, 16, 16])
     """
 
     dimensions = 2
@@ -306,6 +318,12 @@ class ConvTranspose1d(_Transposed):
         padding_mode: only "zeros".
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ConvTranspose1d(3, 16, kernel_size=2, stride=2)(weft.zeros(8, 3, 32)).shape
+        torch.Size([8, 16, 64])
     """
 
     dimensions = 1
@@ -331,6 +349,12 @@ class ConvTranspose2d(_Transposed):
         padding_mode: only "zeros".
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ConvTranspose2d(3, 16, kernel_size=2, stride=2)(weft.zeros(8, 3, 32, 32)).shape
+        torch.Size([8, 16, 64, 64])
     """
 
     dimensions = 2
@@ -341,7 +365,14 @@ class ConvTranspose2d(_Transposed):
 
 
 class Conv3d(_Forward):
-    """Slide a kernel over the last three dimensions of (N, C, D, H, W); arguments as for Conv2d."""
+    """Slide a kernel over the last three dimensions of (N, C, D, H, W); arguments as for Conv2d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Conv3d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 16, 4, 4, 4])
+    """
 
     dimensions = 3
 
@@ -351,7 +382,14 @@ class Conv3d(_Forward):
 
 
 class ConvTranspose3d(_Transposed):
-    """Spread each element of (N, C, D, H, W) over a window; arguments as for ConvTranspose2d."""
+    """Spread each element of (N, C, D, H, W) over a window; arguments as for ConvTranspose2d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ConvTranspose3d(3, 16, kernel_size=2, stride=2)(weft.zeros(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 16, 16, 16, 16])
+    """
 
     dimensions = 3
 

@@ -26,6 +26,16 @@ class Dropout(_Dropout):
     Args:
         p: the probability of an element to be dropped.
         inplace: whether the input is overwritten.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> _ = weft.manual_seed(0)
+        >>> drop = nn.Dropout(0.5)
+        >>> drop(weft.ones(6))  # what stays is scaled
+        tensor([0., 0., 2., 0., 0., 0.])
+        >>> drop.eval()(weft.ones(3))
+        tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -36,7 +46,15 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """While training, set whole channels of (N, C, L) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, L) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> _ = weft.manual_seed(0)
+        >>> nn.Dropout1d()(weft.ones(1, 4, 2))[0, :, 0]  # whole channels
+        tensor([0., 0., 2., 0.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of `input` if training."""
@@ -44,7 +62,15 @@ class Dropout1d(_Dropout):
 
 
 class Dropout2d(_Dropout):
-    """While training, set whole channels of (N, C, H, W) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, H, W) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> _ = weft.manual_seed(0)
+        >>> nn.Dropout2d()(weft.ones(1, 4, 2, 2))[0, :, 0, 0]  # whole channels
+        tensor([0., 0., 2., 0.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of `input` if training."""
@@ -52,7 +78,14 @@ class Dropout2d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """While training, drop elements so that mean and variance stay (for networks of SELU)."""
+    """While training, drop elements so that mean and variance stay (for networks of SELU).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AlphaDropout(0.2).eval()(weft.ones(2))
+        tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop elements of `input` if training."""
@@ -60,7 +93,14 @@ class AlphaDropout(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Dropout3d(0.2)(weft.ones(1, 4, 2, 2, 2)).shape
+        torch.Size([1, 4, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of `input` if training."""
@@ -68,7 +108,14 @@ class Dropout3d(_Dropout):
 
 
 class FeatureAlphaDropout(_Dropout):
-    """While training, drop whole channels so that mean and variance stay (for SELU)."""
+    """While training, drop whole channels so that mean and variance stay (for SELU).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.FeatureAlphaDropout(0.2)(weft.ones(1, 4, 2)).shape
+        torch.Size([1, 4, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of `input` if training."""

@@ -27,6 +27,15 @@ class Embedding(Module):
         sparse: accepted for PyTorch programs; gradients are dense.
         device: only "cpu".
         dtype: of the table.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> table = nn.Embedding(10, 3, padding_idx=0)
+        >>> table(weft.tensor([[1, 2, 0]])).shape
+        torch.Size([1, 3, 3])
+        >>> table(weft.tensor([0])).detach()  # padding is zero
+        tensor([[0., 0., 0.]])
     """
 
     weight: Parameter
@@ -118,6 +127,13 @@ class Embedding(Module):
             freeze: whether training leaves it as it is.
             padding_idx: a row that gets no gradient.
             settings: more arguments of Embedding.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> table = nn.Embedding.from_pretrained(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            >>> table(weft.tensor([1])), table.weight.requires_grad
+            (tensor([[3., 4.]]), False)
         """
         if embeddings.dim() != 2:
             raise ValueError(

@@ -15,6 +15,12 @@ class Flatten(Module):
     Args:
         start_dim: the first of them; the batch stays by default.
         end_dim: the last of them.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Flatten()(weft.zeros(8, 3, 4, 4)).shape  # dimension 0 stays
+        torch.Size([8, 48])
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -37,6 +43,12 @@ class Unflatten(Module):
     Args:
         dim: the dimension.
         unflattened_size: the sizes it becomes.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Unflatten(1, (3, 4))(weft.zeros(8, 12)).shape
+        torch.Size([8, 3, 4])
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
@@ -61,6 +73,12 @@ class Unfold(Module):
         dilation: distance between a window's elements.
         padding: zeros around the image.
         stride: steps between windows.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Unfold(2, stride=2)(weft.zeros(1, 3, 8, 8)).shape  # 16 patches of 3 * 2 * 2 numbers
+        torch.Size([1, 12, 16])
     """
 
     def __init__(
@@ -93,6 +111,12 @@ class Fold(Module):
         dilation: distance between a window's elements.
         padding: zeros around the image.
         stride: steps between windows.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Fold((8, 8), 2, stride=2)(weft.zeros(1, 12, 16)).shape
+        torch.Size([1, 3, 8, 8])
     """
 
     def __init__(
@@ -129,6 +153,12 @@ class PixelShuffle(Module):
 
     Args:
         upscale_factor: r.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.PixelShuffle(2)(weft.zeros(1, 12, 4, 4)).shape
+        torch.Size([1, 3, 8, 8])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -149,6 +179,12 @@ class PixelUnshuffle(Module):
 
     Args:
         downscale_factor: r.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.PixelUnshuffle(2)(weft.zeros(1, 3, 8, 8)).shape
+        torch.Size([1, 12, 4, 4])
     """
 
     def __init__(self, downscale_factor: int) -> None:
@@ -169,6 +205,12 @@ class ChannelShuffle(Module):
 
     Args:
         groups: how many groups the channels form.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.ChannelShuffle(2)(weft.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+        tensor([0., 2., 1., 3.])
     """
 
     def __init__(self, groups: int) -> None:
@@ -193,6 +235,12 @@ class Upsample(Module):
         mode: "nearest", "linear", "bilinear" ...
         align_corners: whether the corner elements stay where they are.
         recompute_scale_factor: whether to go by the sizes that `scale_factor` gives.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Upsample(scale_factor=2, mode="bilinear")(weft.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 8, 8])
     """
 
     def __init__(
@@ -238,6 +286,12 @@ class UpsamplingNearest2d(Upsample):
     Args:
         size: height and width of the output, or
         scale_factor: how many times larger it is.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.UpsamplingNearest2d(scale_factor=2)(weft.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 8, 8])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -250,6 +304,12 @@ class UpsamplingBilinear2d(Upsample):
     Args:
         size: height and width of the output, or
         scale_factor: how many times larger it is.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.UpsamplingBilinear2d(size=(6, 6))(weft.zeros(1, 3, 4, 4)).shape
+        torch.Size([1, 3, 6, 6])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

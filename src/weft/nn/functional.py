@@ -228,64 +228,149 @@ selu_, celu_, threshold_ = WRITERS["selu_"], WRITERS["celu_"], WRITERS["threshol
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Set negative elements to zero."""
+    """Set negative elements to zero.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> x = weft.tensor([-1.0, 2.0])
+        >>> F.relu(x), F.relu(x, inplace=True) is x
+        (tensor([0., 2.]), True)
+    """
     return ops.relu_(input) if inplace else ops.relu(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Clamp to [0, 6]."""
+    """Clamp to [0, 6].
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.relu6(weft.tensor([-1.0, 3.0, 9.0]))
+        tensor([0., 3., 6.])
+    """
     return hardtanh(input, 0, 6, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Scale negative elements by `negative_slope`."""
+    """Scale negative elements by `negative_slope`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.leaky_relu(weft.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
     return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Send negative elements through alpha * (exp(x) - 1)."""
+    """Send negative elements through alpha * (exp(x) - 1).
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.elu(weft.tensor([-1.0, 2.0]), alpha=2.0)
+        tensor([-1.2642,  2.0000])
+    """
     return (ops.elu_ if inplace else ops.elu)(input, alpha)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Send negative elements through alpha * (exp(x / alpha) - 1)."""
+    """Send negative elements through alpha * (exp(x / alpha) - 1).
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.celu(weft.tensor([-1.0, 2.0]), alpha=2.0)
+        tensor([-0.7869,  2.0000])
+    """
     return celu_(input, alpha) if inplace else activations.celu(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Apply the scaled exponential linear unit."""
+    """Apply the scaled exponential linear unit.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.selu(weft.tensor([-1.0, 1.0]))
+        tensor([-1.1113,  1.0507])
+    """
     return selu_(input) if inplace else activations.selu(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Multiply each element by its sigmoid."""
+    """Multiply each element by its sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.silu(weft.tensor([-1.0, 1.0]))
+        tensor([-0.2689,  0.7311])
+    """
     return (ops.silu_ if inplace else ops.silu)(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Multiply each element by the tanh of its softplus."""
+    """Multiply each element by the tanh of its softplus.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.mish(weft.tensor([-1.0, 1.0]))
+        tensor([-0.3034,  0.8651])
+    """
     return (WRITERS["mish_"] if inplace else activations.mish)(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Apply the piecewise linear sigmoid."""
+    """Apply the piecewise linear sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.hardsigmoid(weft.tensor([-4.0, 0.0, 4.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
     return (WRITERS["hardsigmoid_"] if inplace else activations.hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Multiply each element by its piecewise linear sigmoid."""
+    """Multiply each element by its piecewise linear sigmoid.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.hardswish(weft.tensor([-1.0, 1.0, 4.0]))
+        tensor([-0.3333,  0.6667,  4.0000])
+    """
     return (WRITERS["hardswish_"] if inplace else activations.hardswish)(input)
 
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Clamp to [min_val, max_val]."""
+    """Clamp to [min_val, max_val].
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.hardtanh(weft.tensor([-3.0, 0.5, 3.0]), min_val=-2.0, max_val=2.0)
+        tensor([-2.0000,  0.5000,  2.0000])
+    """
     return (ops.hardtanh_ if inplace else ops.hardtanh)(input, min_val, max_val)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Replace elements that are not above `threshold` by `value`."""
+    """Replace elements that are not above `threshold` by `value`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.threshold(weft.tensor([0.5, 2.0]), threshold=1.0, value=-9.0)
+        tensor([-9.,  2.])
+    """
     function = threshold_ if inplace else activations.threshold
     return function(input, threshold, value)
 
@@ -297,7 +382,14 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Scale negative elements by a random factor while training, by the middle one otherwise."""
+    """Scale negative elements by a random factor while training, by the middle one otherwise.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.rrelu(weft.tensor([-6.0, 2.0]))  # while not training: the mean of the two slopes
+        tensor([-1.3750,  2.0000])
+    """
     if training:
         # As PyTorch does, numbers are drawn only for those that need one.
         negative = input.detach() <= 0
@@ -313,12 +405,26 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:
-    """Write the result of `rrelu` over `input`."""
+    """Write the result of `rrelu` over `input`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.rrelu_(weft.tensor([-6.0, 2.0]))
+        tensor([-1.3750,  2.0000])
+    """
     return rrelu(input, lower, upper, training, True)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Scale negative elements by a weight, one for all or one for each channel."""
+    """Scale negative elements by a weight, one for all or one for each channel.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.prelu(weft.tensor([[-1.0, -1.0]]), weft.tensor([0.1, 0.5]))  # one slope a channel
+        tensor([[-0.1000, -0.5000]])
+    """
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight.ndim != 1 or weight.numel() != channels:
@@ -340,17 +446,39 @@ def _softmax_dim(input: Tensor) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Make the elements along a dimension positive with sum one."""
+    """Make the elements along a dimension positive with sum one.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.softmax(weft.tensor([[0.0, 0.0], [1.0, 3.0]]), dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.1192, 0.8808]])
+    """
     return ops.softmax(input, _softmax_dim(input) if dim is None else dim, dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Return the logarithm of softmax."""
+    """Return the logarithm of softmax.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.log_softmax(weft.tensor([[0.0, 0.0]]), dim=1)
+        tensor([[-0.6931, -0.6931]])
+    """
     return ops.log_softmax(input, _softmax_dim(input) if dim is None else dim, dtype=dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Return softmax of the negated input."""
+    """Return softmax of the negated input.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.softmin(weft.tensor([1.0, 3.0]), dim=0)
+        tensor([0.8808, 0.1192])
+    """
     return softmax(-input, dim, dtype)
 
 
@@ -365,6 +493,12 @@ def gumbel_softmax(
         hard: whether to return a choice (one element is 1) with the gradient of the soft draw.
         eps: accepted for PyTorch programs.
         dim: the dimension of the distribution.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.gumbel_softmax(weft.zeros(2, 3), hard=True).sum(dim=1)  # one-hot rows
+        tensor([1., 1.])
     """
     del eps
     noise = -ops.log(exponential_(ops.zeros_like(logits.detach())))
@@ -380,7 +514,17 @@ def gumbel_softmax(
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """While training, set elements to zero with probability `p` and scale the others up."""
+    """While training, set elements to zero with probability `p` and scale the others up.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> _ = weft.manual_seed(0)
+        >>> F.dropout(weft.ones(6), p=0.5)  # what stays is scaled
+        tensor([0., 0., 2., 0., 0., 0.])
+        >>> F.dropout(weft.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
     return (ops.dropout_ if inplace else ops.dropout)(input, p, training)
 
 
@@ -397,7 +541,14 @@ def _drop_channels(name: str, input: Tensor, p: float, training: bool, inplace: 
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """While training, set whole channels of (N, C, L) or (C, L) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, L) or (C, L) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.dropout1d(weft.ones(2, 3, 4), training=False).shape
+        torch.Size([2, 3, 4])
+    """
     if input.ndim == 2:
         return _drop_channels("dropout1d", input.unsqueeze(0), p, training, inplace).squeeze(0)
     return _drop_channels("dropout1d", input, p, training, inplace)
@@ -406,14 +557,29 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """While training, set whole channels of (N, C, H, W) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, H, W) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> _ = weft.manual_seed(0)
+        >>> F.dropout2d(weft.ones(1, 4, 2, 2))[0, :, 0, 0]  # whole channels
+        tensor([0., 0., 2., 0.])
+    """
     return _drop_channels("dropout2d", input, p, training, inplace)
 
 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """While training, drop elements so that mean and variance stay, for networks of SELU."""
+    """While training, drop elements so that mean and variance stay, for networks of SELU.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.alpha_dropout(weft.ones(3), training=False)
+        tensor([1., 1., 1.])
+    """
     if not 0.0 <= p <= 1.0:
         raise _core.ArgumentError(f"alpha_dropout(): p must be between 0 and 1; p is {p}.")
     if not training or p == 0.0:
@@ -428,7 +594,14 @@ feature_dropout = dropout2d
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`."""
+    """While training, set whole channels of (N, C, D, H, W) to zero with probability `p`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.dropout3d(weft.ones(1, 2, 2, 2, 2), p=0.0).sum()
+        tensor(16.)
+    """
     if input.ndim == 4:
         return _drop_channels("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)
     return _drop_channels("dropout3d", input, p, training, inplace)
@@ -437,7 +610,14 @@ def dropout3d(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """While training, drop whole channels so that mean and variance stay; see `alpha_dropout`."""
+    """While training, drop whole channels so that mean and variance stay; see `alpha_dropout`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.feature_alpha_dropout(weft.ones(1, 3, 4), training=False).shape
+        torch.Size([1, 3, 4])
+    """
     if not 0.0 <= p <= 1.0:
         raise _core.ArgumentError(f"feature_alpha_dropout(): p must be between 0 and 1; p is {p}.")
     if not training or p == 0.0:
@@ -477,6 +657,14 @@ def embedding(
         norm_type: which norm `max_norm` means.
         scale_grad_by_freq: only False.
         sparse: accepted for PyTorch programs; gradients are dense.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> table = weft.tensor([[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]])
+        >>> F.embedding(weft.tensor([[2, 0]]), table)
+        tensor([[[2.0000, 2.1000],
+                 [0.0000, 0.1000]]])
     """
     del sparse
     if scale_grad_by_freq:
@@ -511,5 +699,12 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Resize the dimensions after the first two; see `interpolate`."""
+    """Resize the dimensions after the first two; see `interpolate`.
+
+    Example:
+        >>> import weft
+        >>> from weft.nn import functional as F
+        >>> F.upsample(weft.zeros(1, 3, 4, 4), scale_factor=2).shape
+        torch.Size([1, 3, 8, 8])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)

@@ -30,6 +30,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Args:
         nonlinearity: the name of the function, as in `weft.nn.functional`.
         param: the negative slope of "leaky_relu" (0.01 if not given).
+
+    Example:
+        >>> from weft import nn
+        >>> nn.init.calculate_gain("tanh")
+        1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else float(param)
@@ -42,7 +47,15 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draw from the uniform distribution over [a, b)."""
+    """Draw from the uniform distribution over [a, b).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> _ = weft.manual_seed(0)
+        >>> nn.init.uniform_(weft.empty(2), -1.0, 1.0)
+        tensor([-0.0075,  0.5364])
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -50,7 +63,15 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draw from a normal distribution."""
+    """Draw from a normal distribution.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> _ = weft.manual_seed(0)
+        >>> nn.init.normal_(weft.empty(2), mean=1.0, std=0.1)
+        tensor([1.1541, 0.9707])
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -63,7 +84,14 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw from a normal distribution and redraw what falls outside [a, b]."""
+    """Draw from a normal distribution and redraw what falls outside [a, b].
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.trunc_normal_(weft.empty(1000), a=-0.5, b=0.5).abs().max() <= 0.5
+        tensor(True)
+    """
     with no_grad():
         tensor.normal_(mean, std, generator=generator)
         while True:
@@ -75,23 +103,53 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Set every element to one value."""
+    """Set every element to one value.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.constant_(weft.empty(2), 0.3)
+        tensor([0.3000, 0.3000])
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Set every element to one."""
+    """Set every element to one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.ones_(weft.empty(2))
+        tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Set every element to zero."""
+    """Set every element to zero.
+
+    Example:
+        >>> from weft import nn
+        >>> layer = nn.Linear(2, 2)
+        >>> nn.init.zeros_(layer.bias)
+        Parameter containing:
+        tensor([0., 0.], requires_grad=True)
+    """
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Set a matrix to the identity, as far as its shape goes."""
+    """Set a matrix to the identity, as far as its shape goes.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.eye_(weft.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"eye_(): tensor must have 2 dimensions; tensor is {tuple(tensor.shape)}.")
     with no_grad():
@@ -101,7 +159,14 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Set a convolution's weight so that it passes as many channels through as it can."""
+    """Set a convolution's weight so that it passes as many channels through as it can.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.dirac_(weft.empty(1, 1, 3))  # a convolution that changes nothing
+        tensor([[[0., 1., 0.]]])
+    """
     if not 3 <= tensor.dim() <= 5:
         raise ValueError(
             f"dirac_(): tensor must have 3, 4 or 5 dimensions; tensor is {tuple(tensor.shape)}."
@@ -135,14 +200,29 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Draw uniformly so that forward and backward keep their variance (Glorot and Bengio)."""
+    """Draw uniformly so that forward and backward keep their variance (Glorot and Bengio).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = nn.init.xavier_uniform_(weft.empty(3, 5))
+        >>> weight.abs().max() <= (6 / (3 + 5)) ** 0.5
+        tensor(True)
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = gain * math.sqrt(6.0 / (fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Draw normally so that forward and backward keep their variance (Glorot and Bengio)."""
+    """Draw normally so that forward and backward keep their variance (Glorot and Bengio).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.xavier_normal_(weft.empty(3, 5), gain=2.0).shape
+        torch.Size([3, 5])
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
 
@@ -169,6 +249,13 @@ def kaiming_uniform_(
         mode: "fan_in" keeps the variance forward, "fan_out" backward.
         nonlinearity: the function that follows.
         generator: the source of randomness.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = nn.init.kaiming_uniform_(weft.empty(3, 6), nonlinearity="relu")
+        >>> weight.abs().max() <= 1.0
+        tensor(True)
     """
     if 0 in tensor.shape:
         return tensor
@@ -183,7 +270,14 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw normally so that the variance survives a rectifier; see `kaiming_uniform_`."""
+    """Draw normally so that the variance survives a rectifier; see `kaiming_uniform_`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.init.kaiming_normal_(weft.empty(3, 5), mode="fan_out").shape
+        torch.Size([3, 5])
+    """
     if 0 in tensor.shape:
         return tensor
     deviation = _kaiming_deviation(tensor, a, mode, nonlinearity)
@@ -194,6 +288,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     """Set a matrix to random orthonormal rows or columns, times `gain`.
 
     Dimensions after the first count as one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = nn.init.orthogonal_(weft.empty(3, 3))
+        >>> weft.allclose(weight @ weight.t(), weft.eye(3), atol=1e-5)
+        True
     """
     import numpy as np  # noqa: PLC0415 (NumPy has the decomposition; imports of weft stay light)
 
@@ -217,7 +318,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:
-    """Draw a matrix normally and set a share of each column to zero."""
+    """Draw a matrix normally and set a share of each column to zero.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> (nn.init.sparse_(weft.empty(10, 2), sparsity=0.3) == 0).sum(dim=0)
+        tensor([3, 3])
+    """
     if tensor.dim() != 2:
         raise ValueError(
             f"sparse_(): tensor must have 2 dimensions; tensor is {tuple(tensor.shape)}."

@@ -102,55 +102,136 @@ class _LazyConv(_Lazy):
 
 
 class LazyConv1d(_LazyConv):
-    """Become a Conv1d whose `in_channels` are the first input's."""
+    """Become a Conv1d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConv1d(16, 3)
+        >>> _ = layer(weft.zeros(8, 3, 32))
+        >>> layer
+        Conv1d(3, 16, kernel_size=(3,), stride=(1,))
+    """
 
     becomes, rank = Conv1d, 1
 
 
 class LazyConv2d(_LazyConv):
-    """Become a Conv2d whose `in_channels` are the first input's."""
+    """Become a Conv2d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConv2d(16, 3)
+        >>> _ = layer(weft.zeros(8, 3, 32, 32))
+        >>> layer
+        Conv2d(3, 16, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     becomes, rank = Conv2d, 2
 
 
 class LazyConv3d(_LazyConv):
-    """Become a Conv3d whose `in_channels` are the first input's."""
+    """Become a Conv3d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConv3d(16, 3)
+        >>> _ = layer(weft.zeros(2, 3, 8, 8, 8))
+        >>> layer
+        Conv3d(3, 16, kernel_size=(3, 3, 3), stride=(1, 1, 1))
+    """
 
     becomes, rank = Conv3d, 3
 
 
 class LazyConvTranspose1d(_LazyConv):
-    """Become a ConvTranspose1d whose `in_channels` are the first input's."""
+    """Become a ConvTranspose1d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConvTranspose1d(16, 3)
+        >>> _ = layer(weft.zeros(8, 3, 32))
+        >>> layer
+        ConvTranspose1d(3, 16, kernel_size=(3,), stride=(1,))
+    """
 
     becomes, rank = ConvTranspose1d, 1
 
 
 class LazyConvTranspose2d(_LazyConv):
-    """Become a ConvTranspose2d whose `in_channels` are the first input's."""
+    """Become a ConvTranspose2d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConvTranspose2d(16, 3)
+        >>> _ = layer(weft.zeros(8, 3, 32, 32))
+        >>> layer
+        ConvTranspose2d(3, 16, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     becomes, rank = ConvTranspose2d, 2
 
 
 class LazyConvTranspose3d(_LazyConv):
-    """Become a ConvTranspose3d whose `in_channels` are the first input's."""
+    """Become a ConvTranspose3d whose `in_channels` are the first input's.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyConvTranspose3d(16, 3)
+        >>> _ = layer(weft.zeros(2, 3, 8, 8, 8))
+        >>> layer
+        ConvTranspose3d(3, 16, kernel_size=(3, 3, 3), stride=(1, 1, 1))
+    """
 
     becomes, rank = ConvTranspose3d, 3
 
 
 class LazyBatchNorm1d(_Lazy):
-    """Become a BatchNorm1d whose `num_features` are the first input's channels."""
+    """Become a BatchNorm1d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyBatchNorm1d()
+        >>> _ = layer(weft.zeros(8, 3, 32))
+        >>> layer.num_features
+        3
+    """
 
     becomes = BatchNorm1d
 
 
 class LazyBatchNorm2d(_Lazy):
-    """Become a BatchNorm2d whose `num_features` are the first input's channels."""
+    """Become a BatchNorm2d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyBatchNorm2d()
+        >>> _ = layer(weft.zeros(8, 3, 32, 32))
+        >>> layer.num_features
+        3
+    """
 
     becomes = BatchNorm2d
 
 
 class LazyBatchNorm3d(_Lazy):
-    """Become a BatchNorm3d whose `num_features` are the first input's channels."""
+    """Become a BatchNorm3d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyBatchNorm3d()
+        >>> _ = layer(weft.zeros(2, 3, 8, 8, 8))
+        >>> layer.num_features
+        3
+    """
 
     becomes = BatchNorm3d
 
@@ -169,18 +250,45 @@ class _LazyInstanceNorm(_Lazy):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """Become an InstanceNorm1d whose `num_features` are the first input's channels."""
+    """Become an InstanceNorm1d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyInstanceNorm1d()
+        >>> _ = layer(weft.zeros(8, 3, 32))
+        >>> layer.num_features
+        3
+    """
 
     becomes = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """Become an InstanceNorm2d whose `num_features` are the first input's channels."""
+    """Become an InstanceNorm2d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyInstanceNorm2d()
+        >>> _ = layer(weft.zeros(8, 3, 32, 32))
+        >>> layer.num_features
+        3
+    """
 
     becomes = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """Become an InstanceNorm3d whose `num_features` are the first input's channels."""
+    """Become an InstanceNorm3d whose `num_features` are the first input's channels.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.LazyInstanceNorm3d()
+        >>> _ = layer(weft.zeros(2, 3, 8, 8, 8))
+        >>> layer.num_features
+        3
+    """
 
     becomes = InstanceNorm3d

@@ -14,7 +14,14 @@ from weft.nn.parameter import Parameter
 
 
 class Identity(Module):
-    """Return the input as it is, whatever arguments the module was made with."""
+    """Return the input as it is, whatever arguments the module was made with.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Identity()(weft.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+    """
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
         super().__init__()
@@ -83,7 +90,13 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear by the name that PyTorch prints for the last one of an attention."""
+    """A Linear by the name that PyTorch prints for the last one of an attention.
+
+    Example:
+        >>> from weft import nn
+        >>> nn.MultiheadAttention(8, 2).out_proj  # where PyTorch has one
+        NonDynamicallyQuantizableLinear(in_features=8, out_features=8, bias=True)
+    """
 
 
 class Bilinear(Module):
@@ -96,6 +109,12 @@ class Bilinear(Module):
         bias: whether there is a bias.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.Bilinear(3, 4, 5)(weft.zeros(2, 3), weft.zeros(2, 4)).shape
+        torch.Size([2, 5])
     """
 
     weight: Parameter

@@ -19,7 +19,14 @@ class _Loss(Module):
 
 
 class L1Loss(_Loss):
-    """Compare by the absolute difference."""
+    """Compare by the absolute difference.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.L1Loss()(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 5.0]))
+        tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare `input` with `target`."""
@@ -27,7 +34,14 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Compare by the squared difference."""
+    """Compare by the squared difference.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MSELoss(reduction="none")(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 5.0]))
+        tensor([0., 9.])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare `input` with `target`."""
@@ -40,6 +54,12 @@ class SmoothL1Loss(_Loss):
     Args:
         reduction: "mean", "sum" or "none".
         beta: where the square ends.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.SmoothL1Loss(reduction="none")(weft.tensor([0.5, 3.0]), weft.zeros(2))
+        tensor([0.1250, 2.5000])
     """
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
@@ -57,6 +77,12 @@ class HuberLoss(_Loss):
     Args:
         reduction: "mean", "sum" or "none".
         delta: where the square ends.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.HuberLoss("none", delta=2.0)(weft.tensor([0.5, 3.0]), weft.zeros(2))
+        tensor([0.1250, 4.0000])
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -84,6 +110,12 @@ class CrossEntropyLoss(_WeightedLoss):
         ignore_index: a class that does not count.
         reduction: "mean", "sum" or "none".
         label_smoothing: share of the target that is spread over all classes.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.CrossEntropyLoss(label_smoothing=0.1)(weft.tensor([[2.0, 0.0]]), weft.tensor([0]))
+        tensor(0.2269)
     """
 
     def __init__(
@@ -116,6 +148,12 @@ class NLLLoss(_WeightedLoss):
         weight: a factor for each class.
         ignore_index: a class that does not count.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.NLLLoss()(weft.tensor([[-0.5, -1.0]]), weft.tensor([1]))
+        tensor(1.)
     """
 
     def __init__(
@@ -144,6 +182,12 @@ class BCELoss(_WeightedLoss):
     Args:
         weight: a factor for each element.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.BCELoss()(weft.tensor([0.9, 0.1]), weft.tensor([1.0, 0.0]))
+        tensor(0.1054)
     """
 
     def __init__(
@@ -165,6 +209,13 @@ class BCEWithLogitsLoss(_WeightedLoss):
         weight: a factor for each element.
         reduction: "mean", "sum" or "none".
         pos_weight: a factor for the positive part of each class.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> loss = nn.BCEWithLogitsLoss(pos_weight=weft.tensor(3.0))
+        >>> loss(weft.tensor([0.0]), weft.tensor([1.0]))
+        tensor(2.0794)
     """
 
     pos_weight: Tensor | None
@@ -195,6 +246,13 @@ class KLDivLoss(_Loss):
     Args:
         reduction: "batchmean", "mean", "sum" or "none".
         log_target: whether the target is logarithms too.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> logs = weft.tensor([[0.5, 0.5]]).log()
+        >>> nn.KLDivLoss(reduction="batchmean")(logs, weft.tensor([[0.9, 0.1]]))
+        tensor(0.3681)
     """
 
     def __init__(
@@ -218,6 +276,12 @@ class PoissonNLLLoss(_Loss):
         full: whether to add Stirling's approximation of the constant term.
         eps: added to the rate before the logarithm.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.PoissonNLLLoss()(weft.tensor([0.0]), weft.tensor([2.0]))  # input is a logarithm
+        tensor(1.)
     """
 
     def __init__(
@@ -251,6 +315,12 @@ class GaussianNLLLoss(_Loss):
         full: whether to add the constant term.
         eps: the least variance.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.GaussianNLLLoss()(weft.tensor([1.0]), weft.tensor([3.0]), weft.tensor([4.0]))
+        tensor(1.1931)
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -266,7 +336,14 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Compare scores with signs by log(1 + exp(-target * input))."""
+    """Compare scores with signs by log(1 + exp(-target * input)).
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.SoftMarginLoss()(weft.tensor([2.0, 2.0]), weft.tensor([1.0, -1.0]))
+        tensor(1.1269)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare `input` with `target`."""
@@ -285,6 +362,12 @@ class HingeEmbeddingLoss(_MarginLoss):
     Args:
         margin: the distance that is enough.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.HingeEmbeddingLoss(margin=1.0)(weft.tensor([0.3, 0.3]), weft.tensor([1.0, -1.0]))
+        tensor(0.5000)
     """
 
     def __init__(
@@ -305,6 +388,13 @@ class MarginRankingLoss(_MarginLoss):
     Args:
         margin: the difference that is enough.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> better, worse, order = weft.tensor([2.0]), weft.tensor([1.5]), weft.tensor([1.0])
+        >>> nn.MarginRankingLoss(margin=1.0)(better, worse, order)
+        tensor(0.5000)
     """
 
     def __init__(
@@ -327,6 +417,13 @@ class CosineEmbeddingLoss(_MarginLoss):
     Args:
         margin: the cosine that is apart enough.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> x, y = weft.tensor([[1.0, 0.0]]), weft.tensor([[0.0, 1.0]])
+        >>> nn.CosineEmbeddingLoss()(x, y, weft.tensor([1.0]))
+        tensor(1.)
     """
 
     def __init__(
@@ -352,6 +449,13 @@ class TripletMarginLoss(_MarginLoss):
         eps: added to differences.
         swap: whether the distance of the two examples may stand in.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> anchor, near, far = weft.zeros(1, 2), weft.zeros(1, 2), weft.tensor([[3.0, 4.0]])
+        >>> nn.TripletMarginLoss(margin=6.0)(anchor, near, far)
+        tensor(1.0000)
     """
 
     def __init__(
@@ -389,6 +493,13 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
         margin: by how much.
         swap: whether the distance of the two examples may stand in.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> anchor, near, far = weft.zeros(1, 2), weft.zeros(1, 2), weft.tensor([[3.0, 4.0]])
+        >>> nn.TripletMarginWithDistanceLoss(distance_function=weft.dist)(anchor, near, far)
+        tensor(0.)
     """
 
     def __init__(
@@ -424,6 +535,12 @@ class MultiMarginLoss(_Loss):
         margin: the lead that is enough.
         weight: a factor for each class.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MultiMarginLoss()(weft.tensor([[1.0, 0.5, 0.0]]), weft.tensor([0]))
+        tensor(0.1667)
     """
 
     weight: Tensor | None
@@ -446,7 +563,15 @@ class MultiMarginLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Let right classes lead over wrong ones by one."""
+    """Let right classes lead over wrong ones by one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> classes = weft.tensor([[0, -1, -1]])  # -1: no more of them
+        >>> nn.MultiLabelMarginLoss()(weft.tensor([[0.9, 0.1, 0.2]]), classes)
+        tensor(0.1667)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare `input` with `target`."""
@@ -459,6 +584,12 @@ class MultiLabelSoftMarginLoss(_Loss):
     Args:
         weight: a factor for each class.
         reduction: "mean", "sum" or "none".
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MultiLabelSoftMarginLoss()(weft.tensor([[5.0, -5.0]]), weft.tensor([[1.0, 0.0]]))
+        tensor(0.0067)
     """
 
     weight: Tensor | None
@@ -479,6 +610,13 @@ class CTCLoss(_Loss):
         blank: the class that stands for nothing.
         reduction: "mean", "sum" or "none".
         zero_infinity: whether targets that cannot be count as zero.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> log_probs = weft.zeros(4, 1, 3).log_softmax(-1)  # time, batch, classes; 0 is blank
+        >>> nn.CTCLoss()(log_probs, weft.tensor([[1, 2]]), [4], [2])
+        tensor(0.8432)
     """
 
     def __init__(
@@ -509,6 +647,12 @@ class CosineSimilarity(Module):
     Args:
         dim: where the vectors lie.
         eps: the least length.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.CosineSimilarity(dim=1)(weft.tensor([[1.0, 0.0]]), weft.tensor([[1.0, 1.0]]))
+        tensor([0.7071])
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
@@ -528,6 +672,12 @@ class PairwiseDistance(Module):
         p: the norm.
         eps: added to differences.
         keepdim: whether the last dimension stays with size one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.PairwiseDistance(p=1)(weft.tensor([[0.0, 0.0]]), weft.tensor([[3.0, 4.0]]))
+        tensor([7.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -542,4 +692,11 @@ class PairwiseDistance(Module):
 
 
 class NLLLoss2d(NLLLoss):
-    """Compare log probabilities of pixels with their classes: an old name of NLLLoss."""
+    """Compare log probabilities of pixels with their classes: an old name of NLLLoss.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.NLLLoss2d()(weft.zeros(1, 2, 3, 3), weft.zeros(1, 3, 3, dtype=weft.int64)).shape
+        torch.Size([])
+    """

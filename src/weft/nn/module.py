@@ -230,7 +230,16 @@ class Module(_core.Forward):
             raise KeyError(f"{type(self).__name__} already has an attribute {name!r}.")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name; None holds the place of one that is not there."""
+        """Add a parameter under a name; None holds the place of one that is not there.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Module()
+            >>> model.register_parameter("scale", nn.Parameter(weft.ones(1)))
+            >>> [name for name, _ in model.named_parameters()]
+            ['scale']
+        """
         if "_parameter_names" not in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__} must call super().__init__() before parameters are "
@@ -257,6 +266,14 @@ class Module(_core.Forward):
             name: the attribute's name.
             tensor: the values, or None to hold the place.
             persistent: whether `state_dict` has it.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Module()
+            >>> model.register_buffer("mean", weft.zeros(2))
+            >>> model.mean, list(model.state_dict())
+            (tensor([0., 0.]), ['mean'])
         """
         if "_buffer_names" not in self.__dict__:
             raise AttributeError(
@@ -276,7 +293,15 @@ class Module(_core.Forward):
             self._transient_names.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a child module under a name; None holds the place of one that is not there."""
+        """Add a child module under a name; None holds the place of one that is not there.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Module()
+            >>> model.add_module("layer", nn.Linear(2, 3))
+            >>> model.layer
+            Linear(in_features=2, out_features=3, bias=True)
+        """
         if module is not None and not isinstance(cast("Any", module), Module):
             raise TypeError(
                 f"add_module(): {name} must be a weft.nn.Module or None, not a "
@@ -287,11 +312,26 @@ class Module(_core.Forward):
         self.__dict__[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Do what `add_module` does."""
+        """Do what `add_module` does.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Module()
+            >>> model.register_module("layer", nn.Linear(2, 3))
+            >>> model.layer
+            Linear(in_features=2, out_features=3, bias=True)
+        """
         self.add_module(name, module)
 
     def get_submodule(self, target: str) -> Module:
-        """Find a module below this one by its dotted path."""
+        """Find a module below this one by its dotted path.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Sequential(nn.Linear(2, 3)))
+            >>> model.get_submodule("0.0")
+            Linear(in_features=2, out_features=3, bias=True)
+        """
         module: Any = self
         for name in target.split(".") if target else ():
             module = getattr(module, name, None)
@@ -302,7 +342,14 @@ class Module(_core.Forward):
         return module
 
     def get_parameter(self, target: str) -> Parameter:
-        """Find a parameter by its dotted path."""
+        """Find a parameter by its dotted path.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> model.get_parameter("0.bias").shape
+            torch.Size([3])
+        """
         path, _, name = target.rpartition(".")
         found = getattr(self.get_submodule(path), name, None)
         if not isinstance(found, Parameter):
@@ -312,7 +359,13 @@ class Module(_core.Forward):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """Find a buffer by its dotted path."""
+        """Find a buffer by its dotted path.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Sequential(nn.BatchNorm1d(2)).get_buffer("0.running_mean")
+            tensor([0., 0.])
+        """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if name not in module._buffer_names:
@@ -320,7 +373,15 @@ class Module(_core.Forward):
         return module.__dict__[name]
 
     def set_submodule(self, target: str, module: Module) -> None:
-        """Replace the module at a dotted path."""
+        """Replace the module at a dotted path.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> model.set_submodule("1", nn.Tanh())
+            >>> model[1]
+            Tanh()
+        """
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if name not in parent._module_names:
@@ -415,6 +476,14 @@ class Module(_core.Forward):
 
         Returns:
             The module.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+            >>> model.remove_("1")
+            Tanh()
+            >>> len(model)
+            2
         """
         parent, leaf = self._parent_of(name)
         old = self.get_submodule(name)
@@ -440,7 +509,14 @@ class Module(_core.Forward):
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Walk this module and all below it, parents first, with their dotted paths."""
+        """Walk this module and all below it, parents first, with their dotted paths.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> [name for name, module in model.named_modules()]
+            ['', '0', '1']
+        """
         if memo is None:
             memo = set()
         if remove_duplicate:
@@ -455,12 +531,25 @@ class Module(_core.Forward):
                 yield from child.named_modules(memo, dot + name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """Walk this module and all below it, parents first, each once."""
+        """Walk this module and all below it, parents first, each once.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> [type(module).__name__ for module in model.modules()]
+            ['Sequential', 'Linear', 'ReLU']
+        """
         for _, module in self.named_modules():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Walk the modules directly below this one with their names, each once."""
+        """Walk the modules directly below this one with their names, each once.
+
+        Example:
+            >>> from weft import nn
+            >>> dict(nn.Sequential(nn.ReLU(), nn.Tanh()).named_children())
+            {'0': ReLU(), '1': Tanh()}
+        """
         seen: set[Module] = set()
         for name in self._module_names:
             child = self.__dict__[name]
@@ -469,7 +558,13 @@ class Module(_core.Forward):
                 yield name, child
 
     def children(self) -> Iterator[Module]:
-        """Walk the modules directly below this one, each once."""
+        """Walk the modules directly below this one, each once.
+
+        Example:
+            >>> from weft import nn
+            >>> list(nn.Sequential(nn.ReLU(), nn.Tanh()).children())
+            [ReLU(), Tanh()]
+        """
         for _, child in self.named_children():
             yield child
 
@@ -495,27 +590,61 @@ class Module(_core.Forward):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Walk the parameters with their dotted paths."""
+        """Walk the parameters with their dotted paths.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+            {'0.weight': (3, 2), '0.bias': (3,)}
+        """
         return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Walk the parameters, each once."""
+        """Walk the parameters, each once.
+
+        Example:
+            >>> from weft import nn
+            >>> sum(parameter.numel() for parameter in nn.Linear(2, 3).parameters())
+            9
+        """
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Walk the buffers with their dotted paths."""
+        """Walk the buffers with their dotted paths.
+
+        Example:
+            >>> from weft import nn
+            >>> [name for name, buffer in nn.BatchNorm1d(2).named_buffers()]
+            ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Walk the buffers, each once."""
+        """Walk the buffers, each once.
+
+        Example:
+            >>> from weft import nn
+            >>> len(list(nn.BatchNorm1d(2).buffers()))
+            3
+        """
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call `fn` with every module below this one, then with this one."""
+        """Call `fn` with every module below this one, then with this one.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+            >>> _ = model.apply(lambda module: print(type(module).__name__))
+            Linear
+            ReLU
+            Sequential
+        """
         for child in self.children():
             child.apply(fn)
         fn(self)
@@ -543,6 +672,12 @@ class Module(_core.Forward):
         """Convert the floating parameters and buffers to a dtype, and all of them to a device.
 
         Takes what `Tensor.to` takes: a dtype, a device, both, or a tensor to be like.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).to(weft.float64).weight.dtype
+            torch.float64
         """
         dtype, device = kwargs.get("dtype"), kwargs.get("device")
         for arg in args:
@@ -565,42 +700,105 @@ class Module(_core.Forward):
         return self._apply(convert)
 
     def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to a dtype."""
+        """Convert all parameters and buffers to a dtype.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).type(weft.float16).weight.dtype
+            torch.float16
+        """
         return self._apply(lambda tensor: tensor.to(dst_type))
 
     def float(self) -> Self:
-        """Convert the floating parameters and buffers to float32."""
+        """Convert the floating parameters and buffers to float32.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).float().weight.dtype
+            torch.float32
+        """
         return self.to(_core.float32)
 
     def double(self) -> Self:
-        """Convert the floating parameters and buffers to float64."""
+        """Convert the floating parameters and buffers to float64.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).double().weight.dtype
+            torch.float64
+        """
         return self.to(_core.float64)
 
     def half(self) -> Self:
-        """Convert the floating parameters and buffers to float16."""
+        """Convert the floating parameters and buffers to float16.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).half().weight.dtype
+            torch.float16
+        """
         return self.to(_core.float16)
 
     def bfloat16(self) -> Self:
-        """Convert the floating parameters and buffers to bfloat16."""
+        """Convert the floating parameters and buffers to bfloat16.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).bfloat16().weight.dtype
+            torch.bfloat16
+        """
         return self.to(_core.bfloat16)
 
     def cpu(self) -> Self:
-        """Move to the processor's memory, where everything is already."""
+        """Move to the processor's memory, where everything is already.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).cpu()
+            Linear(in_features=2, out_features=3, bias=True)
+        """
         return self.to(device="cpu")
 
     def cuda(self, device: Any = None) -> Self:
-        """Raise: only the CPU is supported so far."""
+        """Raise: only the CPU is supported so far.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).cuda()
+            Traceback (most recent call last):
+                ...
+            weft.UnsupportedError: device('cuda'): only the CPU is supported so far
+        """
         return self.to(device="cuda" if device is None else f"cuda:{device}")
 
     def compile(self, *_args: Any, **_kwargs: Any) -> None:
-        """Do nothing: Weft runs the Python as it stands."""
+        """Do nothing: Weft runs the Python as it stands.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).compile()
+        """
 
     def share_memory(self) -> Self:
-        """Return the module itself: processes that are forked share what is not written."""
+        """Return the module itself: processes that are forked share what is not written.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Linear(2, 3).share_memory()
+            Linear(in_features=2, out_features=3, bias=True)
+        """
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Switch this module and all below it to training, which dropout and batch norm heed."""
+        """Switch this module and all below it to training, which dropout and batch norm heed.
+
+        Example:
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Dropout())
+            >>> model.train(False)[0].training
+            False
+        """
         if not isinstance(cast("Any", mode), bool):
             # PyTorch's type of error.
             raise ValueError(f"Module.train(): mode must be a bool, not {mode!r}.")  # noqa: TRY004
@@ -610,17 +808,43 @@ class Module(_core.Forward):
         return self
 
     def eval(self) -> Self:
-        """Switch this module and all below it out of training."""
+        """Switch this module and all below it out of training.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Dropout()).eval()
+            >>> model(weft.ones(3))
+            tensor([1., 1., 1.])
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set whether gradients flow into the parameters."""
+        """Set whether gradients flow into the parameters.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> frozen = nn.Linear(2, 3).requires_grad_(False)
+            >>> frozen(weft.ones(2)).requires_grad
+            False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zero."""
+        """Forget the gradients of all parameters, or set them to zero.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Linear(2, 1)
+            >>> model(weft.ones(2)).backward()
+            >>> model.zero_grad()
+            >>> model.weight.grad is None
+            True
+        """
         for parameter in self.parameters():
             if set_to_none:
                 parameter.grad = None
@@ -630,14 +854,37 @@ class Module(_core.Forward):
     # ---- state ---------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """Return more state than parameters and buffers; for subclasses to define."""
+        """Return more state than parameters and buffers; for subclasses to define.
+
+        Example:
+            >>> from weft import nn
+            >>> class Counter(nn.Module):
+            ...     def get_extra_state(self):
+            ...         return {"count": 3}
+            >>> Counter().state_dict()
+            OrderedDict([('_extra_state', {'count': 3})])
+        """
         raise RuntimeError(
             f"{type(self).__name__} has no extra state: its class does not define "
             "get_extra_state()."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` returned; for subclasses to define."""
+        """Take back what `get_extra_state` returned; for subclasses to define.
+
+        Example:
+            >>> from weft import nn
+            >>> class Counter(nn.Module):
+            ...     def get_extra_state(self):
+            ...         return {"count": 3}
+            ...
+            ...     def set_extra_state(self, state):
+            ...         self.count = state["count"]
+            >>> counter = Counter()
+            >>> _ = counter.load_state_dict(counter.state_dict())
+            >>> counter.count
+            3
+        """
         del state
         raise RuntimeError(
             f"The state_dict has extra state for {type(self).__name__}, whose class does not "
@@ -671,6 +918,11 @@ class Module(_core.Forward):
             destination: a dictionary to write into.
             prefix: what every path begins with.
             keep_vars: keep the parameters themselves instead of tensors cut from the graph.
+
+        Example:
+            >>> from weft import nn
+            >>> list(nn.Sequential(nn.Linear(2, 3)).state_dict())
+            ['0.weight', '0.bias']
         """
         if destination is None:
             destination = OrderedDict()
@@ -753,6 +1005,15 @@ class Module(_core.Forward):
 
         Raises:
             RuntimeError: if keys (when strict) or shapes do not fit; it names all of them.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> one, other = nn.Linear(2, 3), nn.Linear(2, 3)
+            >>> other.load_state_dict(one.state_dict())
+            <All keys matched successfully>
+            >>> weft.equal(one.weight, other.weight)
+            True
         """
         if not isinstance(cast("Any", state_dict), Mapping):
             raise TypeError(
@@ -784,7 +1045,18 @@ class Module(_core.Forward):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)` before forward; what it returns replaces the arguments."""
+        """Call `hook(module, args)` before forward; what it returns replaces the arguments.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.ReLU()
+            >>> add_ten = lambda module, args: (args[0] + 10,)
+            >>> handle = model.register_forward_pre_hook(add_ten)
+            >>> model(weft.tensor([-1.0]))
+            tensor([9.])
+            >>> handle.remove()
+        """
         table = self._own_hooks().forward_pre
         return RemovableHandle(table, ForwardHook(hook, with_kwargs), prepend)
 
@@ -796,14 +1068,34 @@ class Module(_core.Forward):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after forward; what it returns replaces the output."""
+        """Call `hook(module, args, output)` after forward; what it returns replaces the output.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.ReLU()
+            >>> twice = lambda module, args, output: output * 2
+            >>> handle = model.register_forward_hook(twice)
+            >>> model(weft.tensor([3.0]))
+            tensor([6.])
+        """
         table = self._own_hooks().forward
         return RemovableHandle(table, ForwardHook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when the gradients of the outputs are known."""
+        """Call `hook(module, grad_output)` when the gradients of the outputs are known.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Linear(2, 1)
+            >>> show = lambda module, grads: print(grads)
+            >>> handle = model.register_full_backward_pre_hook(show)
+            >>> model(weft.ones(1, 2)).sum().backward()
+            (tensor([[1.]]),)
+        """
         return RemovableHandle(self._own_hooks().backward_pre, hook, prepend)
 
     def register_full_backward_hook(
@@ -812,6 +1104,15 @@ class Module(_core.Forward):
         """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known.
 
         What it returns replaces the gradients of the inputs.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Tanh()
+            >>> show = lambda module, inputs, outputs: print(inputs)
+            >>> handle = model.register_full_backward_hook(show)
+            >>> model(weft.zeros(2, requires_grad=True)).sum().backward()
+            (tensor([1., 1.]),)
         """
         return RemovableHandle(self._own_hooks().backward, hook, prepend)
 
@@ -821,7 +1122,16 @@ class Module(_core.Forward):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Return what stands between the parentheses of the module's text, for subclasses."""
+        """Return what stands between the parentheses of the module's text, for subclasses.
+
+        Example:
+            >>> from weft import nn
+            >>> class Scale(nn.Module):
+            ...     def extra_repr(self):
+            ...         return "by=2"
+            >>> Scale()
+            Scale(by=2)
+        """
         return ""
 
     def __repr__(self) -> str:

@@ -46,6 +46,12 @@ class LayerNorm(Module):
         bias: whether there is a bias, if there is a weight.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LayerNorm(3)(weft.tensor([[1.0, 2.0, 3.0]])).detach()
+        tensor([[-1.2247,  0.0000,  1.2247]])
     """
 
     weight: Parameter | None
@@ -92,6 +98,12 @@ class RMSNorm(Module):
         elementwise_affine: whether there is a weight.
         device: only "cpu".
         dtype: of the weight.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.RMSNorm(2)(weft.tensor([[3.0, 4.0]])).detach()
+        tensor([[0.8485, 1.1314]])
     """
 
     weight: Parameter | None
@@ -140,6 +152,12 @@ class GroupNorm(Module):
         device: only "cpu".
         dtype: of the parameters.
         bias: whether there is a bias for each channel, if there is a weight.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.GroupNorm(num_groups=2, num_channels=6)(weft.zeros(4, 6, 8)).shape
+        torch.Size([4, 6, 8])
     """
 
     weight: Parameter | None
@@ -299,19 +317,43 @@ class BatchNorm1d(_BatchNorm):
         device: only "cpu".
         dtype: of the parameters.
         bias: whether there is a bias for each channel, if there is a weight.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> norm = nn.BatchNorm1d(1)
+        >>> norm(weft.tensor([[1.0], [3.0]])).detach()
+        tensor([[-1.0000],
+                [ 1.0000]])
+        >>> norm.running_mean  # what evaluation will use
+        tensor([0.2000])
     """
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalise each channel of (N, C, H, W) over the batch; arguments as for BatchNorm1d."""
+    """Normalise each channel of (N, C, H, W) over the batch; arguments as for BatchNorm1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.BatchNorm2d(3)(weft.zeros(8, 3, 32, 32)).shape
+        torch.Size([8, 3, 32, 32])
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalise each channel of (N, C, D, H, W) over the batch; arguments as for BatchNorm1d."""
+    """Normalise each channel of (N, C, D, H, W) over the batch; arguments as for BatchNorm1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.BatchNorm3d(3)(weft.zeros(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 3, 8, 8, 8])
+    """
 
     ranks = (5,)
 
@@ -362,19 +404,41 @@ class InstanceNorm1d(_InstanceNorm):
         device: only "cpu".
         dtype: of the parameters.
         bias: whether there is a bias for each channel, if there is a weight.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.InstanceNorm1d(1)(weft.tensor([[[1.0, 3.0]], [[10.0, 30.0]]]))
+        tensor([[[-1.0000,  1.0000]],
+        <BLANKLINE>
+                [[-1.0000,  1.0000]]])
     """
 
     ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalise each channel of each example of (N, C, H, W); arguments as for InstanceNorm1d."""
+    """Normalise each channel of each example of (N, C, H, W); arguments as for InstanceNorm1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.InstanceNorm2d(3, affine=True)(weft.zeros(8, 3, 32, 32)).shape
+        torch.Size([8, 3, 32, 32])
+    """
 
     ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalise each channel of each example of (N, C, D, H, W); as InstanceNorm1d."""
+    """Normalise each channel of each example of (N, C, D, H, W); as InstanceNorm1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.InstanceNorm3d(3)(weft.zeros(2, 3, 8, 8, 8)).shape
+        torch.Size([2, 3, 8, 8, 8])
+    """
 
     ranks = (4, 5)
 
@@ -387,6 +451,14 @@ class LocalResponseNorm(Module):
         alpha: factor of the mean square.
         beta: the power.
         k: added to the mean square.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LocalResponseNorm(3, alpha=3.0)(weft.ones(1, 3, 1))
+        tensor([[[0.4387],
+                 [0.3536],
+                 [0.4387]]])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:

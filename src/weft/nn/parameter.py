@@ -44,6 +44,14 @@ class Buffer:
     Args:
         data: the values.
         persistent: whether the buffer is a part of the module's state_dict.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> model = nn.Module()
+        >>> model.mean = nn.Buffer(weft.zeros(2))
+        >>> list(model.state_dict()), list(model.parameters())
+        (['mean'], [])
     """
 
     __slots__ = ("data", "persistent")

@@ -56,6 +56,12 @@ class MaxPool1d(_MaxPool):
         dilation: distance between a window's elements.
         return_indices: whether to return positions too.
         ceil_mode: whether a last window that is not full counts.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MaxPool1d(2)(weft.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[3., 5.]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -64,7 +70,14 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """Take the largest element of each window of the last two dimensions; see MaxPool1d."""
+    """Take the largest element of each window of the last two dimensions; see MaxPool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MaxPool2d(3, stride=2, padding=1)(weft.zeros(1, 3, 32, 32)).shape
+        torch.Size([1, 3, 16, 16])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
@@ -72,7 +85,14 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """Take the largest element of each window of the last three dimensions; see MaxPool1d."""
+    """Take the largest element of each window of the last three dimensions; see MaxPool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.MaxPool3d(3, stride=2, padding=1)(weft.zeros(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
@@ -92,6 +112,12 @@ class AvgPool1d(Module):
         padding: zeros at both ends.
         ceil_mode: whether a last window that is not full counts.
         count_include_pad: whether padding counts in the mean.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AvgPool1d(2, stride=1)(weft.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[2.0000, 2.5000, 3.5000]])
     """
 
     def __init__(
@@ -172,13 +198,26 @@ class AvgPool2d(_AvgPool):
         ceil_mode: whether last windows that are not full count.
         count_include_pad: whether padding counts in the mean.
         divisor_override: divide by this instead of the number of elements.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AvgPool2d(2)(weft.zeros(1, 3, 32, 32)).shape
+        torch.Size([1, 3, 16, 16])
     """
 
     pool = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
-    """Take the mean of each window of the last three dimensions; arguments as for AvgPool2d."""
+    """Take the mean of each window of the last three dimensions; arguments as for AvgPool2d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AvgPool3d(2)(weft.zeros(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     pool = staticmethod(F.avg_pool3d)
 
@@ -194,7 +233,14 @@ class _AdaptivePool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """Take means over as many windows as the output has elements."""
+    """Take means over as many windows as the output has elements.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveAvgPool1d(1)(weft.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[2.7500]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
@@ -202,7 +248,14 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """Take means over as many windows as the output has elements, in two dimensions."""
+    """Take means over as many windows as the output has elements, in two dimensions.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveAvgPool2d(1)(weft.zeros(1, 3, 32, 32)).shape
+        torch.Size([1, 3, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
@@ -210,7 +263,14 @@ class AdaptiveAvgPool2d(_AdaptivePool):
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """Take means over as many windows as the output has elements, in three dimensions."""
+    """Take means over as many windows as the output has elements, in three dimensions.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveAvgPool3d(1)(weft.zeros(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 1, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
@@ -224,7 +284,14 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Take the largest elements of as many windows as the output has elements."""
+    """Take the largest elements of as many windows as the output has elements.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveMaxPool1d(2)(weft.tensor([[1.0, 3.0, 2.0, 5.0]]))
+        tensor([[3., 5.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
@@ -232,7 +299,14 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Take the largest elements of as many windows as the output has, in two dimensions."""
+    """Take the largest elements of as many windows as the output has, in two dimensions.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveMaxPool2d(4)(weft.zeros(1, 3, 32, 32)).shape
+        torch.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
@@ -240,7 +314,14 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Take the largest elements of as many windows as the output has, in three dimensions."""
+    """Take the largest elements of as many windows as the output has, in three dimensions.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.AdaptiveMaxPool3d(4)(weft.zeros(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool `input`."""
@@ -273,6 +354,12 @@ class LPPool1d(_LPPool):
         kernel_size: length of a window.
         stride: step between windows; `kernel_size` if not given.
         ceil_mode: whether a last window that is not full counts.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LPPool1d(2, kernel_size=2)(weft.tensor([[3.0, 4.0, 0.0, 2.0]]))
+        tensor([[5., 2.]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -283,7 +370,14 @@ class LPPool1d(_LPPool):
 
 
 class LPPool2d(_LPPool):
-    """Take norms of windows of the last two dimensions; arguments as for LPPool1d."""
+    """Take norms of windows of the last two dimensions; arguments as for LPPool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LPPool2d(2, kernel_size=2)(weft.ones(1, 3, 32, 32)).shape
+        torch.Size([1, 3, 16, 16])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
@@ -293,7 +387,14 @@ class LPPool2d(_LPPool):
 
 
 class LPPool3d(_LPPool):
-    """Take norms of windows of the last three dimensions; arguments as for LPPool1d."""
+    """Take norms of windows of the last three dimensions; arguments as for LPPool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.LPPool3d(2, kernel_size=2)(weft.ones(1, 3, 8, 8, 8)).shape
+        torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool `input`."""
@@ -332,18 +433,42 @@ class MaxUnpool1d(_MaxUnpool):
         kernel_size: length of a window.
         stride: step between windows; `kernel_size` if not given.
         padding: what was added at both ends.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> x = weft.tensor([[[1.0, 3.0, 2.0, 5.0]]])
+        >>> pooled, indices = nn.MaxPool1d(2, return_indices=True)(x)
+        >>> nn.MaxUnpool1d(2)(pooled, indices)
+        tensor([[[0., 3., 0., 5.]]])
     """
 
     pool, rank = staticmethod(F.max_unpool1d), 1
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Put elements back where MaxPool2d took them; arguments as for MaxUnpool1d."""
+    """Put elements back where MaxPool2d took them; arguments as for MaxUnpool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> pooled, indices = nn.MaxPool2d(2, return_indices=True)(weft.rand(1, 3, 32, 32))
+        >>> nn.MaxUnpool2d(2)(pooled, indices).shape
+        torch.Size([1, 3, 32, 32])
+    """
 
     pool, rank = staticmethod(F.max_unpool2d), 2
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Put elements back where MaxPool3d took them; arguments as for MaxUnpool1d."""
+    """Put elements back where MaxPool3d took them; arguments as for MaxUnpool1d.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> pooled, indices = nn.MaxPool3d(2, return_indices=True)(weft.rand(1, 3, 8, 8, 8))
+        >>> nn.MaxUnpool3d(2)(pooled, indices).shape
+        torch.Size([1, 3, 8, 8, 8])
+    """
 
     pool, rank = staticmethod(F.max_unpool3d), 3

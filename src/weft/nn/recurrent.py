@@ -44,7 +44,13 @@ class _Recurrent(Module):
 
 
 class RNNCellBase(_Recurrent):
-    """Base class of the recurrent cells: their sizes and parameters."""
+    """Base class of the recurrent cells: their sizes and parameters.
+
+    Example:
+        >>> from weft import nn
+        >>> isinstance(nn.GRUCell(4, 8), nn.RNNCellBase)
+        True
+    """
 
     gate_count: int
     weight_ih: Parameter
@@ -90,6 +96,16 @@ class RNNCell(RNNCellBase):
         nonlinearity: "tanh" or "relu".
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> cell = nn.RNNCell(4, 8)
+        >>> hidden = weft.zeros(2, 8)
+        >>> for step in weft.zeros(5, 2, 4):
+        ...     hidden = cell(step, hidden)
+        >>> hidden.shape
+        torch.Size([2, 8])
     """
 
     gate_count = 1
@@ -165,6 +181,12 @@ class GRUCell(RNNCellBase):
         bias: whether there are biases.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.GRUCell(4, 8)(weft.zeros(2, 4), weft.zeros(2, 8)).shape
+        torch.Size([2, 8])
     """
 
     gate_count = 3
@@ -204,7 +226,13 @@ def _spans(counts: list[int]) -> list[_Span]:
 
 
 class RNNBase(_Recurrent):
-    """Layers of one kind of cell, forward and backward in time, run over whole sequences."""
+    """Layers of one kind of cell, forward and backward in time, run over whole sequences.
+
+    Example:
+        >>> from weft import nn
+        >>> isinstance(nn.GRU(4, 8), nn.RNNBase)
+        True
+    """
 
     gate_count: int
     has_memory = False
@@ -269,7 +297,12 @@ class RNNBase(_Recurrent):
         return [flat[i : i + each] for i in range(0, len(flat), each)]
 
     def flatten_parameters(self) -> None:
-        """Do nothing: there is no other layout in memory to choose."""
+        """Do nothing: there is no other layout in memory to choose.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.LSTM(4, 8).flatten_parameters()
+        """
 
     def _scan(
         self,
@@ -490,6 +523,13 @@ class RNN(RNNBase):
         bidirectional: whether a second run goes from the end to the beginning.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> output, hidden = nn.RNN(4, 8, nonlinearity="relu")(weft.zeros(5, 2, 4))
+        >>> output.shape, hidden.shape
+        (torch.Size([5, 2, 8]), torch.Size([1, 2, 8]))
     """
 
     gate_count = 1
@@ -596,7 +636,15 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Run a gated recurrent unit over sequences; arguments as for LSTM."""
+    """Run a gated recurrent unit over sequences; arguments as for LSTM.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> output, hidden = nn.GRU(4, 8, bidirectional=True, batch_first=True)(weft.zeros(2, 5, 4))
+        >>> output.shape, hidden.shape
+        (torch.Size([2, 5, 16]), torch.Size([2, 2, 8]))
+    """
 
     gate_count = 3
 

@@ -139,6 +139,13 @@ class TransformerDecoderLayer(_Layer):
         bias: whether there are biases.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.TransformerDecoderLayer(8, nhead=2, batch_first=True)
+        >>> layer(weft.zeros(1, 5, 8), memory=weft.zeros(1, 7, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(
@@ -229,6 +236,13 @@ class TransformerEncoder(Module):
         norm: a module for the end, or None.
         enable_nested_tensor: accepted for PyTorch programs.
         mask_check: accepted for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True)
+        >>> nn.TransformerEncoder(layer, num_layers=2)(weft.zeros(1, 5, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(
@@ -271,6 +285,14 @@ class TransformerDecoder(Module):
         decoder_layer: the layer that is copied.
         num_layers: how many copies there are.
         norm: a module for the end, or None.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> layer = nn.TransformerDecoderLayer(8, nhead=2, batch_first=True)
+        >>> decoder = nn.TransformerDecoder(layer, num_layers=2)
+        >>> decoder(weft.zeros(1, 5, 8), weft.zeros(1, 7, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -325,6 +347,13 @@ class Transformer(Module):
         bias: whether there are biases.
         device: only "cpu".
         dtype: of the parameters.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> model = nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
+        >>> model(weft.zeros(1, 7, 8), weft.zeros(1, 5, 8)).shape
+        torch.Size([1, 5, 8])
     """
 
     def __init__(
@@ -407,6 +436,14 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """Return a mask that hides later steps: minus infinity above the diagonal."""
+        """Return a mask that hides later steps: minus infinity above the diagonal.
+
+        Example:
+            >>> from weft import nn
+            >>> nn.Transformer.generate_square_subsequent_mask(3)
+            tensor([[0., -inf, -inf],
+                    [0., 0., -inf],
+                    [0., 0., 0.]])
+        """
         del device
         return triu(ops.full((sz, sz), -math.inf, dtype=dtype), 1)

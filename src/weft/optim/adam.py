@@ -128,6 +128,16 @@ class AdamW(Adam):
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs; the step is always one native call.
         fused: accepted for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> weight = weft.ones(1, requires_grad=True)
+        >>> optimizer = optim.AdamW([weight], lr=0.1, weight_decay=0.5)
+        >>> (weight * 3).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.8500])
     """
 
     def __init__(

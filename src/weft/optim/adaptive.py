@@ -33,6 +33,16 @@ class RMSprop(Optimizer):
         centered: whether to subtract the square of the average gradient.
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> weight = weft.ones(1, requires_grad=True)
+        >>> optimizer = optim.RMSprop([weight], lr=0.1, alpha=0.9)
+        >>> (weight * 3).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.6838])
     """
 
     def __init__(
@@ -103,6 +113,16 @@ class Adagrad(Optimizer):
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs.
         fused: accepted for PyTorch programs.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> weight = weft.ones(1, requires_grad=True)
+        >>> optimizer = optim.Adagrad([weight], lr=0.1)
+        >>> (weight * 3).sum().backward()
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.9000])
     """
 
     _first_values = {"sum": "initial_accumulator_value"}  # noqa: RUF012 (ClassVar in the base class)

@@ -112,6 +112,20 @@ class LBFGS(Optimizer):
 
         Returns:
             The loss at the beginning.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> x = weft.zeros(1, requires_grad=True)
+            >>> optimizer = optim.LBFGS([x])
+            >>> def closure():
+            ...     optimizer.zero_grad()
+            ...     loss = ((x - 3) ** 2).sum()
+            ...     loss.backward()
+            ...     return loss
+            >>> _ = optimizer.step(closure)
+            >>> x.detach().round(decimals=3)
+            tensor([3.])
         """
         if closure is None:
             raise TypeError("LBFGS.step(): a closure is needed that computes the loss anew.")

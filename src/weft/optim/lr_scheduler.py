@@ -21,6 +21,19 @@ class LRScheduler:
     Args:
         optimizer: whose learning rates to change.
         last_epoch: the last step that was taken; -1 to begin.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> class Halve(optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [base * 0.5**self.last_epoch for base in self.base_lrs]
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = Halve(optimizer)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -48,15 +61,45 @@ class LRScheduler:
         return self.optimizer.param_groups
 
     def get_lr(self) -> list[float]:
-        """Return the learning rates of `last_epoch`, one a group."""
+        """Return the learning rates of `last_epoch`, one a group.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> class Fixed(optim.lr_scheduler.LRScheduler):
+            ...     def get_lr(self):
+            ...         return [0.3 for group in self.optimizer.param_groups]
+            >>> Fixed(optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)).get_last_lr()
+            [0.3]
+        """
         raise NotImplementedError(f"{type(self).__name__} must define get_lr().")
 
     def get_last_lr(self) -> list[float]:
-        """Return the learning rates that were set last, one a group."""
+        """Return the learning rates that were set last, one a group.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            >>> scheduler.get_last_lr()
+            [1.0]
+        """
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go one step on, or to the given one, and set the learning rates."""
+        """Go one step on, or to the given one, and set the learning rates.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            >>> optimizer.step()
+            >>> scheduler.step()  # once an epoch, after the optimizer
+            >>> scheduler.get_last_lr()
+            [0.5]
+        """
         if epoch is None:
             steps: Iterable[int] = (self.last_epoch + 1,)
         else:
@@ -74,11 +117,30 @@ class LRScheduler:
         return [group["lr"] * factor for group in self._groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer."""
+        """Return everything but the optimizer.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            >>> scheduler.state_dict()["last_epoch"]
+            0
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take back what `state_dict` returned."""
+        """Take back what `state_dict` returned.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+            >>> scheduler.load_state_dict(scheduler.state_dict() | {"last_epoch": 7})
+            >>> scheduler.last_epoch
+            7
+        """
         self.__dict__.update(state_dict)
 
 
@@ -89,6 +151,19 @@ class LambdaLR(LRScheduler):
         optimizer: whose learning rates to change.
         lr_lambda: a function of the step, or one a group.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (step + 1))
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.333, 0.25]
     """
 
     def __init__(
@@ -117,7 +192,21 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` every `step_size` steps."""
+    """Multiply the learning rate by `gamma` every `step_size` steps.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 1.0, 0.1, 0.1]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -133,7 +222,21 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each of the given steps."""
+    """Multiply the learning rate by `gamma` at each of the given steps.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(
         self,
@@ -152,7 +255,21 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each step."""
+    """Multiply the learning rate by `gamma` at each step.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -164,7 +281,21 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Begin with a share of the learning rate and take all of it after `total_iters` steps."""
+    """Begin with a share of the learning rate and take all of it after `total_iters` steps.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -185,7 +316,21 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """Go from one share of the learning rate to another in `total_iters` even steps."""
+    """Go from one share of the learning rate to another in `total_iters` even steps.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(
         self,
@@ -212,7 +357,21 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Let the learning rate fall to `eta_min` along a cosine within `T_max` steps."""
+    """Let the learning rate fall to `eta_min` along a cosine within `T_max` steps.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=3)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.75, 0.25, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -248,6 +407,19 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         T_mult: how many times longer each fall is than the one before.
         eta_min: the least learning rate.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -296,6 +468,19 @@ class OneCycleLR(LRScheduler):
         final_div_factor: how many times smaller than that it ends.
         three_phase: whether it falls to where it began first, and then to the end.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.04, 0.812, 0.283, 0.0]
     """
 
     def __init__(
@@ -350,9 +535,10 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return the learning rates, and set the momentums."""
         step = self.last_epoch
-        if step > self.total_steps - 1:
+        if step > self.total_steps:
             raise ValueError(f"OneCycleLR: step {step} is beyond the {self.total_steps} in all.")
-        phase = next(i for i, end in enumerate(self.ends[1:]) if step <= end)
+        last = len(self.ends) - 2
+        phase = next((i for i in range(last) if step <= self.ends[i + 1]), last)
         start, end = self.ends[phase : phase + 2]
         share = (step - start) / (end - start)
         if self.cycle_momentum:
@@ -376,6 +562,16 @@ class SequentialLR(LRScheduler):
         schedulers: the schedulers.
         milestones: at which steps the next one takes over.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> warm = optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+        >>> scheduler = optim.lr_scheduler.SequentialLR(optimizer, [warm, decay], milestones=[2])
+        >>> scheduler.get_last_lr()
+        [0.1]
     """
 
     def __init__(
@@ -442,6 +638,16 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: steps to wait after a change.
         min_lr: the least learning rate, or one a group.
         eps: smaller changes are not made.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.1, patience=1)
+        >>> for loss in (3.0, 3.0, 3.0):
+        ...     scheduler.step(loss)
+        >>> optimizer.param_groups[0]["lr"]
+        0.1
     """
 
     def __init__(
@@ -521,6 +727,19 @@ class MultiplicativeLR(LRScheduler):
         optimizer: whose learning rates to change.
         lr_lambda: a function of the step, or one a group.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125]
     """
 
     def __init__(
@@ -558,6 +777,19 @@ class PolynomialLR(LRScheduler):
         total_iters: steps until zero.
         power: the power; 1 is a straight line.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=1.0)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [1.0, 0.75, 0.5, 0.25]
     """
 
     def __init__(
@@ -585,6 +817,18 @@ class ChainedScheduler(LRScheduler):
     Args:
         schedulers: of one optimizer.
         optimizer: theirs, if given.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> warm = optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+        >>> scheduler = optim.lr_scheduler.ChainedScheduler([warm, decay])
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.45]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
@@ -633,6 +877,19 @@ class CyclicLR(LRScheduler):
         base_momentum: the lowest momentum, or one a group.
         max_momentum: the highest, or one a group.
         last_epoch: the last step that was taken.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.CyclicLR(optimizer, 0.1, max_lr=0.5, step_size_up=2)
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> rates
+        [0.1, 0.3, 0.5, 0.3]
     """
 
     def __init__(

@@ -48,6 +48,19 @@ class Optimizer:
         params: parameters, pairs of a name and a parameter, or groups: dictionaries with "params"
             and settings that differ from the defaults.
         defaults: the settings of groups that do not say otherwise.
+
+    Example:
+        >>> import weft
+        >>> from weft import optim
+        >>> class Halve(optim.Optimizer):
+        ...     def step(self):
+        ...         for group in self.param_groups:
+        ...             for parameter in group["params"]:
+        ...                 parameter.data.mul_(group["factor"])
+        >>> weight = weft.ones(1, requires_grad=True)
+        >>> Halve([weight], {"factor": 0.5}).step()
+        >>> weight.detach()
+        tensor([0.5000])
     """
 
     # What tensors of the state begin with: the name of a setting. Others begin with zeros.
@@ -77,6 +90,16 @@ class Optimizer:
 
         Args:
             param_group: a dictionary with "params" and settings that differ from the defaults.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> bias = weft.zeros(1, requires_grad=True)
+            >>> optimizer.add_param_group({"params": [bias], "lr": 0.01})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.1, 0.01]
         """
         name = type(self).__name__
         if not isinstance(cast("Any", param_group), dict):
@@ -116,6 +139,16 @@ class Optimizer:
 
         Returns:
             What the closure returned.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> (weight * 3).sum().backward()
+            >>> optimizer.step()
+            >>> weight.detach()
+            tensor([0.7000])
         """
         for hook in list(self._pre_hooks):
             changed = hook(self, (closure,), {})
@@ -132,7 +165,18 @@ class Optimizer:
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zero."""
+        """Forget the gradients of all parameters, or set them to zero.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> weight.sum().backward()
+            >>> optimizer.zero_grad()
+            >>> weight.grad is None
+            True
+        """
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
@@ -141,11 +185,31 @@ class Optimizer:
                     param.grad = param.grad.new_zeros(param.grad.shape)
 
     def register_step_pre_hook(self, hook: StepHook) -> HookHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step."""
+        """Call `hook(optimizer, args, kwargs)` before each step.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> handle = optimizer.register_step_pre_hook(lambda *_: print("before"))
+            >>> optimizer.step()
+            before
+        """
         return HookHandle(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: StepHook) -> HookHandle:
-        """Call `hook(optimizer, args, kwargs)` after each step."""
+        """Call `hook(optimizer, args, kwargs)` after each step.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> handle = optimizer.register_step_post_hook(lambda *_: print("after"))
+            >>> optimizer.step()
+            after
+        """
         return HookHandle(self._post_hooks, hook)
 
     # ---- models that change --------------------------------------------------------------------
@@ -163,6 +227,17 @@ class Optimizer:
         Raises:
             ValueError: if the state has a tensor of another shape; subclasses that keep such define
                 this method.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn, optim
+            >>> layer = nn.Linear(2, 2)
+            >>> optimizer = optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+            >>> layer(weft.ones(2)).sum().backward()
+            >>> optimizer.step()
+            >>> layer = nn.grow_(layer, out_features=3)  # asks for each parameter's
+            >>> optimizer.state[layer.weight]["momentum_buffer"].shape
+            torch.Size([3, 2])
         """
         owners = (g for g in self.param_groups if any(p is param for p in g["params"]))
         settings = next(owners, self.defaults)
@@ -181,12 +256,32 @@ class Optimizer:
         return state
 
     def parameters_changed(self) -> None:
-        """Hear that parameters have grown, come or gone; for subclasses that must know."""
+        """Hear that parameters have grown, come or gone; for subclasses that must know.
+
+        Example:
+            >>> from weft import nn, optim
+            >>> class Telling(optim.SGD):
+            ...     def parameters_changed(self):
+            ...         print("changed")
+            >>> layer = nn.Linear(2, 2)
+            >>> optimizer = Telling(layer.parameters(), lr=0.1)
+            >>> layer = nn.grow_(layer, out_features=3)
+            changed
+        """
 
     # ---- state ---------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return settings and state as plain dictionaries; parameters are numbers in them."""
+        """Return settings and state as plain dictionaries; parameters are numbers in them.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> optimizer.state_dict()["param_groups"][0]["lr"]
+            0.1
+        """
         numbers: dict[int, int] = {}
         groups: list[Group] = []
         for group in self.param_groups:
@@ -203,6 +298,16 @@ class Optimizer:
 
         Raises:
             ValueError: if the groups do not fit.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> weight = weft.ones(1, requires_grad=True)
+            >>> optimizer = optim.SGD([weight], lr=0.1)
+            >>> other = optim.SGD([weight], lr=1.0)
+            >>> other.load_state_dict(optimizer.state_dict())
+            >>> other.param_groups[0]["lr"]
+            0.1
         """
         groups = state_dict["param_groups"]
         if len(groups) != len(self.param_groups):

@@ -28,6 +28,14 @@ class Group:
         parent: The group around it, -1: none.
         frame: Where it stands in the program.
         count: Of a loop: how many times it ran; 1 otherwise.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> model = weft.nn.Sequential(weft.nn.ReLU())
+        >>> trace = tracing.record(model, (weft.ones(2),)).trace()
+        >>> [group.label for group in tracing.fold(trace).groups]
+        ['Sequential', '0 (ReLU)']
     """
 
     kind: GroupKind
@@ -45,6 +53,13 @@ class Folded:
         groups: All groups.
         group_of: For each node its innermost group, -1: none.
         group_of_read: The same for each read.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: weft.ones(2) * 3).trace()
+        >>> tracing.fold(trace).groups
+        ()
     """
 
     groups: tuple[Group, ...]

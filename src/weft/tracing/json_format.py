@@ -27,7 +27,13 @@ Convert = Callable[[Any], Any]
 
 
 class TraceFormatError(ValueError):
-    """A text that is no trace. The message is one sentence that says where and why."""
+    """A text that is no trace. The message is one sentence that says where and why.
+
+    Example:
+        >>> from weft import tracing
+        >>> issubclass(tracing.TraceFormatError, ValueError)
+        True
+    """
 
 
 class _Problem(Exception):  # noqa: N818 - becomes a TraceFormatError with its path
@@ -99,6 +105,11 @@ def from_data(data: object) -> Trace:
 
     Raises:
         TraceFormatError: The data is not a whole and consistent trace of this version.
+
+    Example:
+        >>> from weft import tracing
+        >>> tracing.from_data(tracing.to_data(tracing.Trace(title="run"))).title
+        'run'
     """
     if not isinstance(data, dict):
         raise TraceFormatError(f"trace: must be an object, and is {_said(data)}")

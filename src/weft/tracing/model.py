@@ -24,6 +24,11 @@ class Place:
 
     It is `ENTRY` where the program called what was recorded: the ops of a built-in module that was
     given to `weft.graph` are recorded there.
+
+    Example:
+        >>> from weft import tracing
+        >>> tracing.Place("model.py", 12, "forward").line
+        12
     """
 
     file: str
@@ -34,7 +39,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A chain of calls: a place, and the frame that called it (-1: none)."""
+    """A chain of calls: a place, and the frame that called it (-1: none).
+
+    Example:
+        >>> from weft import tracing
+        >>> tracing.Frame(place=0).caller  # nobody called it
+        -1
+    """
 
     place: int
     caller: int = -1
@@ -42,7 +53,13 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class ModuleCall:
-    """One call of a module. `path` is its name from the outermost module down: "encoder.0"."""
+    """One call of a module. `path` is its name from the outermost module down: "encoder.0".
+
+    Example:
+        >>> from weft import tracing
+        >>> tracing.ModuleCall("encoder.0", "Linear").kind
+        'Linear'
+    """
 
     path: str
     kind: str
@@ -57,6 +74,11 @@ class Statistics:
     `minimum` to `deviation` are of the finite ones, None if there are none. `histogram` counts the
     finite numbers in equal steps from minimum to maximum. `values` are all of them, in order, if
     they are few.
+
+    Example:
+        >>> from weft import tracing
+        >>> tracing.Statistics(4, minimum=0.0, maximum=1.5, nans=1).nans
+        1
     """
 
     count: int
@@ -82,6 +104,13 @@ class Result:
         value: Facts about its numbers.
         gradient: Facts about the gradient that arrived at it.
         requires_grad: Whether gradients flow through it.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: weft.ones(2) * 3).trace()
+        >>> trace.nodes[-1].results[0].shape
+        (2,)
     """
 
     shape: tuple[int, ...]
@@ -94,7 +123,15 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What a node read: result `output` of node `node`, or a plain number (`node` is -1)."""
+    """What a node read: result `output` of node `node`, or a plain number (`node` is -1).
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: weft.ones(2) * 3).trace()
+        >>> trace.nodes[-1].inputs[1].number
+        3.0
+    """
 
     node: int = -1
     output: int = 0
@@ -121,6 +158,13 @@ class Node:
         saved: Bytes kept for backward that no node before it keeps.
         sequence: The creation number of its node in the graph of gradients, 0 without one.
         phase: "backward" if it was recorded while gradients were computed.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: weft.ones(2) * 3).trace()
+        >>> [node.op for node in trace.nodes]
+        ['ones', 'mul']
     """
 
     op: str
@@ -145,6 +189,13 @@ class Read:
 
     `after` is how many nodes had been recorded by then; `node` is -1 if the value came from
     outside.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: bool(weft.ones(1).sum() > 0)).trace()
+        >>> trace.reads[0].kind, trace.reads[0].value
+        ('bool', 'True')
     """
 
     kind: ReadKind
@@ -159,7 +210,16 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Nodes that ran together: one row for each of `nodes`."""
+    """Nodes that ran together: one row for each of `nodes`.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> with tracing.Recording() as run, weft.lazy():
+        ...     y = (weft.ones(2) * 3).tolist()
+        >>> run.trace().plans[0].batches[-1].op
+        'mul'
+    """
 
     op: str
     nodes: tuple[int, ...]
@@ -172,7 +232,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What ran when a value was needed in lazy mode."""
+    """What ran when a value was needed in lazy mode.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> with tracing.Recording() as run, weft.lazy():
+        ...     y = (weft.ones(2) * 3).tolist()
+        >>> len(run.trace().plans)
+        1
+    """
 
     batches: tuple[Batch, ...]
     seconds: float = 0.0
@@ -186,6 +255,15 @@ class BackwardStep:
     """The gradient rule of one or, in a batch, several nodes.
 
     `name` is that of `grad_fn`, `sequence` its creation number.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> with tracing.Recording() as run:
+        ...     (x * 3).sum().backward()
+        >>> [step.name for step in run.trace().backwards[0].steps]
+        ['SumBackward0', 'MulBackward0', 'AccumulateGrad']
     """
 
     name: str
@@ -200,7 +278,17 @@ class BackwardStep:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """One call of backward or grad, its steps in the order in which they ran."""
+    """One call of backward or grad, its steps in the order in which they ran.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> x = weft.ones(2, requires_grad=True)
+        >>> with tracing.Recording() as run:
+        ...     (x * 3).sum().backward()
+        >>> len(run.trace().backwards)
+        1
+    """
 
     steps: tuple[BackwardStep, ...]
     seconds: float = 0.0
@@ -210,7 +298,15 @@ class Backward:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The exception that ended the run."""
+    """The exception that ended the run.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> run = tracing.record(lambda: weft.ones(2) @ weft.ones(3))
+        >>> run.trace().failure.kind
+        'ShapeError'
+    """
 
     kind: str
     message: str
@@ -220,7 +316,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A run. `sources` has the lines around every place: {file: {line: text}}."""
+    """A run. `sources` has the lines around every place: {file: {line: text}}.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> trace = tracing.record(lambda: weft.ones(2) * 3).trace()
+        >>> len(trace.nodes), trace.failure
+        (2, None)
+    """
 
     title: str = ""
     places: tuple[Place, ...] = ()

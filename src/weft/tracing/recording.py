@@ -146,25 +146,76 @@ class Recording:
         return self._recorder.outputs
 
     def name(self, names: Mapping[str, Any]) -> None:
-        """Give tensors, or trees of them, names that the trace shows."""
+        """Give tensors, or trees of them, names that the trace shows.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> x = weft.ones(2)
+            >>> with tracing.Recording() as run:
+            ...     run.name({"x": x})
+            ...     y = x * 3
+            >>> run.trace().nodes[0].name
+            'x'
+        """
         for name, tree in names.items():
             for path, leaf in _named_leaves(name, tree):
                 self._names.append((path, leaf))
 
     def name_surroundings(self, *functions: object) -> None:
-        """Name the tensors that functions find around themselves as they call them."""
+        """Name the tensors that functions find around themselves as they call them.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> w = weft.ones(2)
+            >>> step = lambda: w * 2
+            >>> with tracing.Recording() as run:
+            ...     run.name_surroundings(step)
+            ...     y = step()
+            >>> run.trace().nodes[0].name
+            'w'
+        """
         self._around.extend(_surroundings(functions).items())
 
     def result(self, tree: Any) -> None:
-        """Say what the run's results are: the trace's outputs."""
+        """Say what the run's results are: the trace's outputs.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     run.result(weft.ones(2) * 3)
+            >>> len(run.trace().outputs)
+            1
+        """
         self._outputs = [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
 
     def number(self, tensor: Tensor) -> int:
-        """Return the number of the node that made a tensor, -1 if it is not in the trace."""
+        """Return the number of the node that made a tensor, -1 if it is not in the trace.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     x = weft.ones(2)
+            ...     y = x * 3
+            >>> run.number(y)
+            1
+        """
         return self._recorder.node_of(tensor)
 
     def warn_if_interrupted(self, name: str) -> None:
-        """Warn that a tool has not seen everything, because another one watched meanwhile."""
+        """Warn that a tool has not seen everything, because another one watched meanwhile.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     x = weft.ones(2)
+            ...     y = x * 3
+            >>> run.warn_if_interrupted("my tool")  # nothing else watched
+        """
         if self.was_interrupted:
             warnings.warn(
                 f"{name}: another tool watched inside of this block, and only the innermost one "
@@ -173,11 +224,32 @@ class Recording:
             )
 
     def clear(self) -> None:
-        """Forget what was recorded so far."""
+        """Forget what was recorded so far.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     x = weft.ones(2)
+            ...     y = x * 3
+            ...     run.clear()
+            >>> len(run.trace().nodes)
+            0
+        """
         self._recorder.clear()
 
     def trace(self) -> Trace:
-        """Return what was recorded so far."""
+        """Return what was recorded so far.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     x = weft.ones(2)
+            ...     y = x * 3
+            >>> [node.op for node in run.trace().nodes]
+            ['ones', 'mul']
+        """
         # So many new objects would make the garbage collector look through them again and again.
         was_on = gc.isenabled()
         gc.disable()
@@ -199,11 +271,29 @@ class Recording:
         """Return the last node alone, for `on_node`: cheap in a long run.
 
         It has no names and no statistics, which only the whole trace has.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     x = weft.ones(2)
+            ...     y = x * 3
+            >>> run.last().op
+            'mul'
         """
         return _lone_node(self._recorder.nodes(len(self._recorder) - 1)[0])
 
     def module_paths(self) -> tuple[str, ...]:
-        """Return the path of each call of a module so far; a node's `module` counts them."""
+        """Return the path of each call of a module so far; a node's `module` counts them.
+
+        Example:
+            >>> import weft
+            >>> from weft import tracing
+            >>> with tracing.Recording() as run:
+            ...     y = weft.nn.Sequential(weft.nn.ReLU())(weft.ones(2))
+            >>> run.module_paths()
+            ('Sequential', '0')
+        """
         return tuple(call.path for call in _module_calls(self._recorder.modules()))
 
 
@@ -218,6 +308,15 @@ def record(
     """Call a function or module and return the recording of it, with what it returned as `value`.
 
     An exception ends the run and is the recording's `failure`.
+
+    Example:
+        >>> import weft
+        >>> from weft import tracing
+        >>> run = tracing.record(lambda x: x * 2, (weft.ones(2),))
+        >>> run.value
+        tensor([2., 2.])
+        >>> [node.op for node in run.trace().nodes]
+        ['input', 'mul']
     """
     kwargs = dict(kwargs or {})
     run = Recording(values=values, title=title or _name_of(function))

@@ -17,11 +17,24 @@ __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_conte
 
 
 class CheckpointError(RuntimeError):
-    """A checkpointed function that did something else when it ran again."""
+    """A checkpointed function that did something else when it ran again.
+
+    Example:
+        >>> import weft
+        >>> issubclass(weft.utils.checkpoint.CheckpointError, RuntimeError)
+        True
+    """
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Return two contexts that do nothing: the default of `checkpoint`'s context_fn."""
+    """Return two contexts that do nothing: the default of `checkpoint`'s context_fn.
+
+    Example:
+        >>> import weft
+        >>> forward, recomputation = weft.utils.checkpoint.noop_context_fn()
+        >>> with forward:
+        ...     pass
+    """
     return nullcontext(), nullcontext()
 
 
@@ -246,6 +259,13 @@ def checkpoint_sequential(
 
     Returns:
         What the last one returned.
+
+    Example:
+        >>> import weft
+        >>> layers = weft.nn.Sequential(*(weft.nn.Linear(4, 4) for _ in range(4)))
+        >>> x = weft.ones(2, 4, requires_grad=True)
+        >>> weft.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape
+        torch.Size([2, 4])
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

@@ -48,6 +48,14 @@ class Diff:
         left: One graph.
         right: The other.
         tolerance: How far values may differ, in relation to their size, and be the same.
+
+    Example:
+        >>> import weft
+        >>> from weft.tracing import Node, Trace
+        >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
+        >>> difference = weft.diff(a, b)
+        >>> [change.kind for change in difference.changes]
+        ['only-right']
     """
 
     def __init__(self, left: Graph, right: Graph, tolerance: float = 1e-6) -> None:
@@ -75,6 +83,14 @@ class Diff:
 
         Args:
             kind: "branch", "loop", "only-left", "only-right", "shape", "bytes", "value" or "time".
+
+        Example:
+            >>> import weft
+            >>> from weft.tracing import Node, Trace
+            >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
+            >>> difference = weft.diff(a, b)
+            >>> [change.kind for change in difference.of_kind("only-right")]
+            ['only-right']
         """
         return [change for change in self.changes if change.kind == kind]
 
@@ -126,7 +142,16 @@ class Diff:
     # ---- to read ---------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Write the differences as text, without colours."""
+        """Write the differences as text, without colours.
+
+        Example:
+            >>> import weft
+            >>> from weft.tracing import Node, Trace
+            >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
+            >>> difference = weft.diff(a, b)
+            >>> len(difference.text()) > 0
+            True
+        """
         return "\n".join(str(line) for line in self._lines())
 
     def _lines(self) -> Iterator[Line]:
@@ -161,7 +186,16 @@ class Diff:
     # ---- to look at ------------------------------------------------------------------------------
 
     def page(self) -> dict[str, Any]:
-        """Return what the page shows, as plain data (docs/trace-format.md)."""
+        """Return what the page shows, as plain data (docs/trace-format.md).
+
+        Example:
+            >>> import weft
+            >>> from weft.tracing import Node, Trace
+            >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
+            >>> difference = weft.diff(a, b)
+            >>> len(difference.page()["graphs"])
+            2
+        """
         difference = {
             "left": 0,
             "right": 1,
@@ -189,6 +223,16 @@ class Diff:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> import os, tempfile
+            >>> from weft.tracing import Node, Trace
+            >>> a, b = Trace(nodes=(Node("ones"),)), Trace(nodes=(Node("ones"), Node("exp")))
+            >>> difference = weft.diff(a, b)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     difference.html(os.path.join(folder, "diff.html")).name
+            'diff.html'
         """
         text = page_html(self.page())
         return text if path is None else write_text(path, text)

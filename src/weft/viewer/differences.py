@@ -36,7 +36,13 @@ _TIME_SECONDS = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference, as a sentence, and the nodes on each side that it is about."""
+    """One difference, as a sentence, and the nodes on each side that it is about.
+
+    Example:
+        >>> from weft.viewer import Change
+        >>> Change("loop", "the loop ran 3 times, then 5 times").kind
+        'loop'
+    """
 
     kind: ChangeKind
     text: str

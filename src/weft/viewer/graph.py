@@ -111,6 +111,12 @@ class Graph:
 
         Args:
             max_lines: How many lines at most.
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> "mul" in graph.text()
+            True
         """
         return "\n".join(str(line) for line in self._lines(max_lines))
 
@@ -159,7 +165,14 @@ class Graph:
         return make_picture(self._merged, max_boxes)
 
     def page(self) -> dict[str, Any]:
-        """Return what the page shows, as plain data (docs/trace-format.md)."""
+        """Return what the page shows, as plain data (docs/trace-format.md).
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> graph.page()["format"]
+            'weft-page'
+        """
         return page_of([self])
 
     @overload
@@ -174,6 +187,14 @@ class Graph:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> import os, tempfile
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     graph.html(os.path.join(folder, "graph.html")).name
+            'graph.html'
         """
         return _given(path, page_html(self.page()))
 
@@ -190,6 +211,12 @@ class Graph:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> graph.svg()[:4]
+            '<svg'
         """
         return _given(path, svg.svg(self._picture(max_boxes)))
 
@@ -206,6 +233,12 @@ class Graph:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> graph.dot().splitlines()[0]
+            'digraph weft {'
         """
         return _given(path, text_formats.dot(self._picture(max_boxes)))
 
@@ -222,6 +255,12 @@ class Graph:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> graph.mermaid().splitlines()[0]
+            'flowchart TD'
         """
         return _given(path, text_formats.mermaid(self._picture(max_boxes)))
 
@@ -237,6 +276,12 @@ class Graph:
 
         Returns:
             The path, or the text if there is none.
+
+        Example:
+            >>> import weft
+            >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+            >>> weft.tracing.from_json(graph.json()).nodes[-1].op
+            'mul'
         """
         return _given(path, to_json(self.trace))
 

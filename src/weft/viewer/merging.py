@@ -16,7 +16,13 @@ END = -1
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What was recorded because of an answer; `target` is `END` where nothing was any more."""
+    """What was recorded because of an answer; `target` is `END` where nothing was any more.
+
+    Example:
+        >>> from weft.viewer import Link
+        >>> Link(source=3, target=4, label="True").label
+        'True'
+    """
 
     source: int
     target: int

@@ -22,7 +22,13 @@ PLACEHOLDER = '<script type="application/json" id="weft-page">null</script>'
 
 
 class PageMissingError(FileNotFoundError):
-    """The page is built from `viewer/` and is not there."""
+    """The page is built from `viewer/` and is not there.
+
+    Example:
+        >>> from weft.viewer import PageMissingError
+        >>> issubclass(PageMissingError, Exception)
+        True
+    """
 
 
 def page_graph(
@@ -77,6 +83,13 @@ def page_of(graphs: Sequence[Graph], title: str = "", **more: Any) -> dict[str, 
         graphs: The graphs.
         title: The title of the page; that of the first graph if it is left out.
         **more: Other fields of the page: `diff`, `series`, `live`.
+
+    Example:
+        >>> import weft
+        >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+        >>> from weft.viewer import page_of
+        >>> page_of([graph], title="runs")["title"]
+        'runs'
     """
     parts = [
         page_graph(
@@ -99,6 +112,13 @@ def page_html(page: dict[str, Any]) -> str:
 
     Raises:
         PageMissingError: The viewer was not built.
+
+    Example:
+        >>> import weft
+        >>> graph = weft.graph(lambda x: x * 2, weft.ones(2))
+        >>> from weft.viewer import page_html, page_of
+        >>> "<html" in page_html(page_of([graph]))
+        True
     """
     data = json.dumps(page, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     before, found, after = template().partition(PLACEHOLDER)

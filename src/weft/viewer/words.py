@@ -25,6 +25,12 @@ class Decision:
         function: The function it stands in.
         node: Which node's value, -1 if it came from outside.
         after: How many nodes had been recorded by then.
+
+    Example:
+        >>> import weft
+        >>> graph = weft.graph(lambda x: bool(x.sum() > 0), weft.ones(2))
+        >>> graph.decisions[0].kind, graph.decisions[0].value
+        ('bool', 'True')
     """
 
     condition: str

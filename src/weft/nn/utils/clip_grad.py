@@ -25,6 +25,12 @@ def get_total_norm(
         tensors: the tensors.
         norm_type: which norm.
         error_if_nonfinite: whether an infinite or NaN norm raises an error.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> nn.utils.get_total_norm([weft.tensor([3.0]), weft.tensor([4.0])])
+        tensor(5.)
     """
     several = list(tensors)
     if not several:
@@ -42,7 +48,17 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor
 ) -> None:
-    """Scale gradients in place so that `total_norm` would become at most `max_norm`."""
+    """Scale gradients in place so that `total_norm` would become at most `max_norm`.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = weft.zeros(1, requires_grad=True)
+        >>> (weight * 4).sum().backward()
+        >>> nn.utils.clip_grads_with_norm_([weight], max_norm=1.0, total_norm=weft.tensor(8.0))
+        >>> weight.grad
+        tensor([0.5000])
+    """
     gradients = _gradients(parameters)
     with no_grad():
         # Multiplying by 1 is cheaper than asking whether the norm is too large.
@@ -69,6 +85,16 @@ def clip_grad_norm_(
 
     Returns:
         The norm before.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = weft.zeros(2, requires_grad=True)
+        >>> (weight * weft.tensor([3.0, 4.0])).sum().backward()
+        >>> nn.utils.clip_grad_norm_([weight], max_norm=1.0)  # the norm before
+        tensor(5.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     del foreach
     several = [parameters] if isinstance(parameters, Tensor) else list(parameters)
@@ -81,7 +107,17 @@ def clip_grad_norm_(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamp every element of the gradients in place to [-clip_value, clip_value]."""
+    """Clamp every element of the gradients in place to [-clip_value, clip_value].
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> weight = weft.zeros(2, requires_grad=True)
+        >>> (weight * weft.tensor([3.0, -4.0])).sum().backward()
+        >>> nn.utils.clip_grad_value_([weight], 3.5)
+        >>> weight.grad
+        tensor([ 3.0000, -3.5000])
+    """
     del foreach
     limit = float(clip_value)
     with no_grad():

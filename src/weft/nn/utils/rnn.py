@@ -59,7 +59,15 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """Cut a padded batch back into sequences of the given lengths."""
+    """Cut a padded batch back into sequences of the given lengths.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> padded, lengths = weft.tensor([[1, 2], [3, 0]]), weft.tensor([2, 1])
+        >>> nn.utils.rnn.unpad_sequence(padded, lengths, batch_first=True)
+        [tensor([1, 2]), tensor([3])]
+    """
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(length)] for row, length in zip(batch, lengths.tolist(), strict=True)]
 
@@ -75,6 +83,13 @@ class PackedSequence(NamedTuple):
         batch_sizes: how many sequences have a first step, a second one, and so on.
         sorted_indices: the order of the sequences in the batch, longest first.
         unsorted_indices: the way back.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> packed = nn.utils.rnn.pack_sequence([weft.tensor([1, 2, 3]), weft.tensor([4, 5])])
+        >>> packed.data, packed.batch_sizes
+        (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     data: Tensor
@@ -83,7 +98,15 @@ class PackedSequence(NamedTuple):
     unsorted_indices: Tensor | None = None
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Return the sequences with another dtype."""
+        """Return the sequences with another dtype.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> packed = nn.utils.rnn.pack_sequence([weft.tensor([1, 2])])
+            >>> packed.to(weft.float64).data.dtype
+            torch.float64
+        """
         return self._replace(data=self.data.to(*args, **kwargs))
 
 
@@ -158,6 +181,14 @@ def pad_packed_sequence(
 
     Returns:
         The batch, and the lengths of the sequences.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> packed = nn.utils.rnn.pack_sequence([weft.tensor([1, 2, 3]), weft.tensor([4, 5])])
+        >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1, 2, 3],
+                [4, 5, 0]]), tensor([3, 2]))
     """
     counts = [int(count) for count in sequence.batch_sizes.tolist()]
     steps, batch = len(counts), counts[0]
@@ -190,12 +221,27 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     Args:
         sequences: tensors that differ in their first size only.
         enforce_sorted: whether they must come longest first.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> sequences = [weft.tensor([1, 2]), weft.tensor([3, 4, 5])]
+        >>> nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False).data
+        tensor([3, 1, 4, 2, 5])
     """
     lengths = [sequence.shape[0] for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return packed sequences one by one."""
+    """Return packed sequences one by one.
+
+    Example:
+        >>> import weft
+        >>> from weft import nn
+        >>> packed = nn.utils.rnn.pack_sequence([weft.tensor([1, 2]), weft.tensor([3])])
+        >>> nn.utils.rnn.unpack_sequence(packed)
+        [tensor([1, 2]), tensor([3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

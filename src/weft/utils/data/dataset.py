@@ -155,6 +155,14 @@ class ChainDataset(IterableDataset[Item_co]):
 
     Args:
         datasets: Datasets without positions.
+
+    Example:
+        >>> import weft
+        >>> class Count(weft.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(weft.utils.data.ChainDataset([Count(), Count()]))
+        [0, 1, 0, 1]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:

@@ -32,6 +32,11 @@ class WorkerInfo:
         num_workers: How many workers there are.
         seed: What this worker's random numbers begin from.
         dataset: The worker's copy of the dataset.
+
+    Example:
+        >>> import weft
+        >>> weft.utils.data.get_worker_info() is None  # in the main process
+        True
     """
 
     id: int

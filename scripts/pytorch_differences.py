@@ -1,0 +1,383 @@
+"""How Weft differs from PyTorch, and why names are missing: the one place for both.
+
+Each difference comes with a program that shows it. tests/architecture/test_coming_from_pytorch.py
+runs it with Weft and tests/oracle/test_differences.py with PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import warnings
+from dataclasses import dataclass
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference, and the program that shows it.
+
+    Attributes:
+        names: The names it is about; none if it is about all of them.
+        text: One sentence about Weft.
+        code: A program over `torch`, whose last line is an expression.
+        ours: What that is with Weft, or the error: "raises ValueError".
+        theirs: The same with PyTorch.
+    """
+
+    names: str
+    text: str
+    code: str
+    ours: str
+    theirs: str
+
+
+def outcome(library: ModuleType, code: str) -> str:
+    """Run a program with a library in the place of `torch`, and say what its last line gives."""
+    *before, last = textwrap.dedent(code).strip().splitlines()
+    scope = {"torch": library}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec("\n".join(before), scope)
+            return repr(eval(last, scope))
+        except Exception as error:  # noqa: BLE001 - which one is the answer
+            return f"raises {type(error).__name__}"
+
+
+DIFFERENCES = (
+    Difference(
+        "",
+        (
+            "There is one device, the CPU: `torch.device('cuda')` raises, and so does "
+            "`.cuda()`. Scripts that ask `torch.cuda.is_available()` first run as they are."
+        ),
+        "torch.device('cuda').type",
+        "raises UnsupportedError",
+        "'cuda'",
+    ),
+    Difference(
+        "",
+        (
+            "Errors name the op and the arguments. They can be caught as PyTorch's: `ShapeError` "
+            "is a `RuntimeError`, `OutOfRangeError` an `IndexError`. Their texts differ."
+        ),
+        "torch.ones(2) + torch.ones(3)",
+        "raises ShapeError",
+        "raises RuntimeError",
+    ),
+    Difference(
+        "",
+        "No function writes into `out=`; in-place methods do.",
+        """
+        x = torch.ones(2)
+        torch.add(x, x, out=torch.zeros(2))
+        """,
+        "raises TypeError",
+        "tensor([2., 2.])",
+    ),
+    Difference(
+        "",
+        "`memory_format` is accepted by `.to` and changes nothing; other methods do not take it.",
+        "torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()",
+        "(12, 4, 2, 1)",
+        "(12, 1, 6, 3)",
+    ),
+    Difference(
+        "",
+        (
+            "`axis` is another name of `dim` for ops; functions made of several ops (`max`, "
+            "`std`) know `dim` alone."
+        ),
+        "torch.std(torch.ones(2, 3), axis=1)",
+        "raises TypeError",
+        "tensor([0., 0.])",
+    ),
+    Difference(
+        "",
+        "What PyTorch deprecates (`size_average`, `reduce` of losses) is not there.",
+        "torch.nn.MSELoss(size_average=False).reduction",
+        "raises TypeError",
+        "'sum'",
+    ),
+    Difference(
+        "",
+        (
+            "A write through `.data` counts as a write: backward raises if it needs what was "
+            "there, where PyTorch gives wrong gradients."
+        ),
+        """
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        _ = y.data.zero_()
+        y.sum().backward()
+        x.grad
+        """,
+        "raises GradientError",
+        "tensor([0., 0.])",
+    ),
+    Difference(
+        "",
+        "Ops on a subclass of Tensor give plain tensors, and `__torch_function__` is not asked.",
+        """
+        class Mine(torch.Tensor):
+            pass
+
+        type(Mine([1.0]) * 2).__name__
+        """,
+        "'Tensor'",
+        "'Mine'",
+    ),
+    Difference(
+        "torch.compile torch.nn.Module.compile",
+        "returns the function itself: Weft runs the Python as it stands",
+        """
+        f = lambda x: x
+        torch.compile(f) is f
+        """,
+        "True",
+        "False",
+    ),
+    Difference(
+        "torch.autocast torch.amp.autocast",
+        "does nothing: ops run in the dtypes of their tensors",
+        """
+        x = torch.ones(2, 2)
+        with torch.autocast('cpu', dtype=torch.bfloat16):
+            y = x @ x
+
+        y.dtype
+        """,
+        "torch.float32",
+        "torch.bfloat16",
+    ),
+    Difference(
+        "torch.GradScaler torch.amp.GradScaler",
+        "scales by one",
+        "torch.amp.GradScaler('cpu').scale(torch.ones(1))",
+        "tensor([1.])",
+        "tensor([65536.])",
+    ),
+    Difference(
+        (
+            "torch.device torch.set_default_device torch.Tensor.to torch.Tensor.cuda "
+            "torch.nn.Module.cuda torch.nn.Module.to"
+        ),
+        "knows only the CPU",
+        "torch.zeros(2).to('meta').device.type",
+        "raises UnsupportedError",
+        "'meta'",
+    ),
+    Difference(
+        "torch.are_deterministic_algorithms_enabled torch.use_deterministic_algorithms",
+        "says True from the start: results never depend on the number of threads",
+        "torch.are_deterministic_algorithms_enabled()",
+        "True",
+        "False",
+    ),
+    Difference(
+        (
+            "torch.get_rng_state torch.set_rng_state torch.random.get_rng_state "
+            "torch.random.set_rng_state"
+        ),
+        (
+            "has a state of its own form: PyTorch's cannot be set, though the same seed gives "
+            "the same numbers"
+        ),
+        "torch.get_rng_state().numel()",
+        "2552",
+        "5056",
+    ),
+    Difference(
+        (
+            "torch.Tensor.layout torch.strided torch.channels_last torch.contiguous_format "
+            "torch.preserve_format"
+        ),
+        "is a text",
+        "torch.zeros(2).layout == 'torch.strided'",
+        "True",
+        "False",
+    ),
+    Difference(
+        "torch.Tensor.view torch.view_copy",
+        "takes sizes, not a dtype",
+        "torch.zeros(2).view(torch.int32).dtype",
+        "raises TypeError",
+        "torch.int32",
+    ),
+    Difference(
+        "torch.Tensor.contiguous torch.Tensor.is_contiguous",
+        "has no `memory_format`",
+        "torch.zeros(1, 3, 2, 2).is_contiguous(memory_format=torch.channels_last)",
+        "raises TypeError",
+        "False",
+    ),
+    Difference(
+        "torch.Tensor.copy_",
+        "has no `non_blocking`",
+        "torch.zeros(2).copy_(torch.ones(2), non_blocking=True)",
+        "raises TypeError",
+        "tensor([1., 1.])",
+    ),
+    Difference(
+        "torch.dropout torch.dropout_",
+        "calls its switch `training`, as nn.functional.dropout does, and it is on if not given",
+        "torch.dropout(torch.ones(2), 0.5, train=False)",
+        "raises TypeError",
+        "tensor([1., 1.])",
+    ),
+    Difference(
+        "torch.convolution",
+        "takes neither `transposed` nor `output_padding`; the other arguments have defaults",
+        "torch.convolution(torch.ones(1, 1, 5), torch.ones(1, 1, 3), padding=[1]).shape",
+        "torch.Size([1, 1, 5])",
+        "raises TypeError",
+    ),
+    Difference(
+        "torch.detach_copy",
+        "gives a copy without history",
+        "torch.detach_copy(torch.ones(2, requires_grad=True)).requires_grad",
+        "False",
+        "True",
+    ),
+    Difference(
+        "torch.save",
+        "writes safetensors, of plain data and tensors; save a module's `state_dict()`",
+        """
+        import io
+        file = io.BytesIO()
+        torch.save({'a': torch.ones(1)}, file)
+        file.getvalue()[:2]
+        """,
+        r"b'\xb8\x00'",
+        "b'PK'",
+    ),
+    Difference(
+        "torch.load",
+        "reads safetensors and PyTorch's weight files, as data; anything else is a LoadError",
+        """
+        import io
+        torch.load(io.BytesIO(b'not a file of weights'))
+        """,
+        "raises LoadError",
+        "raises UnpicklingError",
+    ),
+    Difference(
+        "torch.Tensor.grad_fn",
+        "has nodes with `name()` and `next_functions`, without hooks and `_saved_...` of their own",
+        "torch.ones(2, requires_grad=True).exp().grad_fn._saved_result is not None",
+        "raises AttributeError",
+        "True",
+    ),
+    Difference(
+        "torch.nn.Module.state_dict",
+        "is an OrderedDict without `_metadata`",
+        "hasattr(torch.nn.Linear(2, 2).state_dict(), '_metadata')",
+        "False",
+        "True",
+    ),
+    Difference(
+        "torch.Tensor.data",
+        "shares the version with the tensor, so that writes through it are noticed",
+        """
+        x = torch.zeros(2)
+        _ = x.data.add_(1)
+        x._version
+        """,
+        "1",
+        "0",
+    ),
+    Difference(
+        "torch.Tensor.share_memory_ torch.nn.Module.share_memory torch.Tensor.is_shared",
+        "does nothing: forked processes share what nobody writes",
+        "torch.zeros(2).share_memory_().is_shared()",
+        "False",
+        "True",
+    ),
+    Difference(
+        "torch.Tensor.pin_memory torch.Tensor.is_pinned",
+        "does nothing: there is one kind of memory",
+        """
+        x = torch.zeros(2)
+        x.pin_memory() is x
+        """,
+        "True",
+        "raises RuntimeError",
+    ),
+    Difference(
+        "torch.tensor",
+        "raises TypeError for what is no number",
+        "torch.tensor(['a'])",
+        "raises TypeError",
+        "raises ValueError",
+    ),
+    Difference(
+        "torch.random.fork_rng",
+        "keeps the state of the one generator: it has no `devices`",
+        """
+        with torch.random.fork_rng(devices=[]):
+            pass
+
+        True
+        """,
+        "raises TypeError",
+        "True",
+    ),
+    Difference(
+        "torch.OutOfMemoryError",
+        "is a MemoryError too",
+        "issubclass(torch.OutOfMemoryError, MemoryError)",
+        "True",
+        "False",
+    ),
+)
+
+# Why names are missing: the patterns of each kind, of which the first that is found counts.
+_KINDS = {
+    "deprecated in PyTorch": r"""
+        torch\.nn\.init\.\w+[a-z]$ nn\.utils\.(clip_grad_norm|weight_norm|spectral_norm|remove_\w+)$
+        nn\.Container$ torch\.(range|chain_matmul)$ nn\.Module\.register_backward_hook$
+        (torch|Tensor)\.(lu|qr|svd|cholesky|triangular_solve|symeig|lstsq|solve|matrix_rank)$
+        Tensor\.(volatile|reinforce|new|name)$ autograd\.(variable|NestedIOFunction)$
+    """,
+    "sparse tensors": r"""
+        sparse Sparse coalesce (crow|ccol|col|row)_indices \.(indices|values)(_copy)?$ dense
+        \.(hs|s|ss|ds)p?mm$ addmm$
+    """,
+    "complex numbers": r"""
+        complex Complex \.imag$ polar view_as_real cdouble cfloat chalf stft conj_physical_$
+        \.eig(vals)?$ torch\.fft\.(?!.*freq|.*shift)
+    """,
+    "quantization": r"""
+        quant \.q_ qint quint qscheme int_repr per_channel per_tensor qparams
+    """,
+    "devices and builds of PyTorch": r"""
+        cuda cudnn mkldnn xpu ipu mtia xla maia vulkan [sS]tream \.Event get_device_module cxx11
+        Accelerator device_states DefaultDeviceType has_(mkl|openmp|lapack|spectral)
+    """,
+    "several devices or processes": r"""
+        Distributed SyncBatchNorm DataParallel thread_safe_generator
+    """,
+    "PyTorch's own machinery": r"""
+        Script \.sym_ \.Sym[A-Z] FatalError JITException ir_module parse_ type_comment unify_type
+        \.fork$ \.wait$ torch\.cond$ while_loop DispatchKey \.AVG$ \.SUM$ torch\.Tag$
+        AggregationType PRIVATE_OPS USE_ TYPE_CHECKING LoggerBase classproperty get_file_path
+        multiprocessing_environment from_file init_num_threads SAC_ GraphExec functionalize
+        memory_budget [sS]elective CheckpointPolicy factory_kwargs debug_unwrap grouped_mm scaled_mm
+    """,
+    "storages as objects": r"[sS]torage \.set_$ const_data_ptr is_set_to",
+    "data pipes, which PyTorch gave up": r"""
+        DataPipe datapipe DataChunk validation non_deterministic
+    """,
+    "more dtypes": r"\.u?int\d$ \.uint(16|32|64)$ float8 float4 \.bits \.bit$",
+    "wrong in PyTorch (it never drops the first channel); see LocalResponseNorm": r"CrossMapLRN2d",
+}
+NOT_YET = "not yet"
+
+
+def reason(name: str) -> str:
+    """Say why a name of PyTorch is missing, such as "torch.imag"."""
+    for why, patterns in _KINDS.items():
+        if re.search("|".join(patterns.split()), name):
+            return why
+    return NOT_YET
