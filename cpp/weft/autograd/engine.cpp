@@ -131,7 +131,7 @@ class Backward {
       const Value gradient = part_of(arrived, hook.output, hook.row);
       if (!gradient) continue;
       if (Value replaced = hook.hook->call(gradient)) {
-        graph::demand(replaced);
+        graph::settle(replaced);
         if (replaced.sizes() != gradient.sizes()) {
           base::fail(ErrorKind::shape, "a hook on the result of ", place(node),
                      " returned a gradient of shape ", replaced.sizes(), " for one of shape ",

@@ -4,6 +4,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
+#include "weft/graph/vmap.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::autograd {
@@ -83,11 +84,10 @@ void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
   }
 }
 
-// What is not computed yet cannot be written over: the result takes its place. Views of the tensor
-// are made again from it when they are next used.
-static void replace_pending(TensorData& tensor, const graph::Op& op, const Values& inputs,
-                            graph::Attributes attributes) {
-  const Value old = tensor.value();
+// What has no memory yet cannot be written over: this takes its place. Views of the tensor are made
+// again from it when they are next used.
+static Value replacement(const Value& old, const graph::Op& op, const Values& inputs,
+                         graph::Attributes attributes) {
   Value written = graph::record(op, inputs, std::move(attributes))[0];
   if (written.sizes() != old.sizes()) {
     base::fail(ErrorKind::shape, op.name, "_: output with shape ", old.sizes(),
@@ -97,8 +97,45 @@ static void replace_pending(TensorData& tensor, const graph::Op& op, const Value
     base::fail(ErrorKind::dtype, op.name, "_: result type ", tensor::name_of(written.dtype()),
                " can't be cast to the desired output type ", tensor::name_of(old.dtype()));
   }
-  if (written.dtype() != old.dtype()) written = ops::cast(written, old.dtype());
-  tensor.rebind(std::move(written));
+  return written.dtype() == old.dtype() ? written : ops::cast(written, old.dtype());
+}
+
+// The base with another part in place of what a chain of views shows of it.
+static Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
+  const int64_t count = base.count();
+  const Value places = apply_views(
+      chain,
+      ops::reshape(ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64), base.sizes()));
+  if (!places.array().is_non_overlapping()) {
+    base::fail(ErrorKind::gradient,
+               "unsupported operation: more than one element of the written-to tensor refers to a "
+               "single memory location. Please clone() the tensor before performing the operation.");
+  }
+  const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
+                                    ops::reshape(part, {-1}), {0});
+  return ops::reshape(flat, base.sizes());
+}
+
+// Inside vmap a tensor has no memory, or gets rows by being written.
+static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values& inputs,
+                           graph::Attributes attributes, const graph::Vmap& vmap) {
+  TensorData* base = tensor.base();
+  if ((base ? *base : tensor).made_in < vmap.id) {
+    base::fail(ErrorKind::gradient, "vmap: ", op.name,
+               "_ would write rows into a tensor that was made outside of the function and has "
+               "none; make it inside, or return what is to be written");
+  }
+  refuse_what_would_be_wrong(tensor, op.name);
+  if (!modes.grad && tensor.requires_grad()) {
+    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
+               "_ under no_grad() on a tensor that has a gradient is not supported");
+  }
+  Value written = replacement(tensor.value(), op, inputs, std::move(attributes));
+  if (base) {
+    base->rebind(with_part(base->value(), tensor.view_chain(), written));
+  } else {
+    tensor.rebind(std::move(written));
+  }
 }
 
 // A row of a batch lies in memory with its neighbours: before it is written it gets its own.
@@ -118,8 +155,10 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {
-    return replace_pending(tensor, op, inputs, std::move(attributes));
+    return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
   }
+  if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, inputs))
+    return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
   modes.lazy = false;
   if (graph::Pending::live() > 0) {

@@ -1,4 +1,6 @@
 // Backward for Python, the modes of recording, and facts about graphs.
+#include <unordered_set>
+
 #include "ops.h"
 #include "weft/autograd/engine.h"
 #include "weft/bind/binding.h"
@@ -56,9 +58,9 @@ Value implicit_gradient(const Value& value) {
 
 void add_root(autograd::Request& request, const TensorObject& root,
               const std::optional<TensorObject>& given) {
-  const Value& value = root.computed();
+  const Value& value = root.settled();
   if (!value->requires_grad) refuse_root(value);
-  Value gradient = given ? given->computed() : implicit_gradient(value);
+  Value gradient = given ? given->settled() : implicit_gradient(value);
   if (gradient.sizes() != value.sizes()) {
     const size_t i = request.roots.size();
     base::fail(ErrorKind::shape, "Mismatch in shape: grad_output[", i, "] has a shape of ",
@@ -83,7 +85,7 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
   }
   for (size_t i = 0; i < tensors.size(); ++i) add_root(request, tensors[i], gradients[i]);
   for (size_t i = 0; inputs && i < inputs->size(); ++i) {
-    const Value& value = (*inputs)[i].computed();
+    const Value& value = (*inputs)[i].settled();
     if (!value->requires_grad) {
       base::fail(ErrorKind::gradient,
                  "One of the differentiated Tensors does not require grad (input ", i, ")");
@@ -99,6 +101,24 @@ void backward_of_one(const TensorObject& tensor) {
   autograd::Request request;
   add_root(request, tensor, std::nullopt);
   autograd::run_backward(request);
+}
+
+// Whether a tensor's graph has leaves other than these.
+bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject>& leaves) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack;
+  for (const TensorObject& leaf : leaves) seen.insert(leaf.settled()->producer.get());
+  const auto visit = [&](const Node* node) {
+    if (node && seen.insert(node).second) stack.push_back(node);
+  };
+  visit(tensor.settled()->producer.get());
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (node->is_leaf()) return true;
+    for (const graph::Edge& edge : node->edges) visit(edge.node.get());
+  }
+  return false;
 }
 
 void bump_version(const TensorObject& tensor) {
@@ -132,6 +152,8 @@ void define_autograd(nb::module_& module) {
   module.def(
       "set_keep_values", [](bool wanted) { return std::exchange(modes.keep_values, wanted); },
       "Let nodes keep their results; return what it was.");
+  module.def("has_other_leaves", has_other_leaves,
+             "Tell whether a tensor's graph has leaves other than these.");
   module.def("live_nodes", Node::live, "Return the number of graph nodes alive.");
   module.def("show_as", show_as, "Let a tensor's grad_fn go by the name of a composite.");
   module.def("bump_version", bump_version, "Count a write to a tensor's memory.");

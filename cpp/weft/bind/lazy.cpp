@@ -45,6 +45,12 @@ void run_and_watch(std::span<const Value> values) {
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
 void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
+    if (value && value->mapped) {
+      base::fail(ErrorKind::gradient,
+                 "vmap: a value is read (by if, bool(), item(), numpy(), print()) that differs from "
+                 "row to row; weft.map runs functions that read values. A tensor that vmap's "
+                 "function kept for later has no values either");
+    }
     if (value && !value.array().storage && !value->pending) {
       base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
     }

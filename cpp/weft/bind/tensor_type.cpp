@@ -338,7 +338,8 @@ PyObject* get_base(PyObject* self, void*) {
   return guarded([&] { return wrap(TensorRef(tensor_of(self).base())); });
 }
 PyObject* get_version(PyObject* self, void*) {
-  return PyLong_FromUnsignedLong(computed_value_of(self).array().storage->version);
+  return guarded(
+      [&] { return PyLong_FromUnsignedLong(computed_value_of(self).array().storage->version); });
 }
 PyObject* get_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {

@@ -62,6 +62,17 @@ inline const Value& demand(const Value& value) {
   return value;
 }
 
+// The same for those who look at their place in the graph only: inside vmap nothing has memory.
+inline void settle(std::span<const Value> values) {
+  for (const Value& value : values) {
+    if (value && !value->mapped) demand(value);
+  }
+}
+inline const Value& settle(const Value& value) {
+  settle(std::span(&value, 1));
+  return value;
+}
+
 // Whether anything has ever been pending: programs without it are spared some care.
 bool lazy_was_used();
 
