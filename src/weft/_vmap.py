@@ -10,7 +10,7 @@ from weft import _core
 from weft._tensor import Tensor
 from weft.pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
-_RANDOMNESS = ("error", "same", "different")  # as the core numbers them
+RANDOMNESS = ("error", "same", "different")  # as the core numbers them
 
 
 def vmap(
@@ -52,7 +52,7 @@ def vmap(
         >>> dot(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), weft.tensor([[1.0, 1.0], [2.0, 2.0]]))
         tensor([ 3., 14.])
     """
-    if randomness not in _RANDOMNESS:
+    if randomness not in RANDOMNESS:
         raise _core.GradientError(
             f"vmap: randomness must be 'error', 'different' or 'same', not {randomness!r}"
         )
@@ -164,7 +164,7 @@ class _Results(NamedTuple):
             return [leaf for leaf in tree_leaves(returned[0]) if isinstance(leaf, Tensor)]
 
         tensors = [leaf for leaf, has in zip(given.leaves, given.has_rows, strict=True) if has]
-        results, has_rows = _core.vmap(run, tensors, given.rows, _RANDOMNESS.index(randomness))
+        results, has_rows = _core.vmap(run, tensors, given.rows, RANDOMNESS.index(randomness))
         supply = iter(zip(results, has_rows, strict=True))
         pairs = [
             next(supply) if isinstance(leaf, Tensor) else (leaf, False)

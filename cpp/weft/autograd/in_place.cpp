@@ -27,7 +27,9 @@ class ViewWrite : public graph::CustomRule {
 
   Values backward(graph::Node& node, const Values& gradients) override {
     Values results(2);
-    const Value gradient = ops::contiguous(gradients[0]);
+    // The views count from where the memory begins.
+    const bool begins = gradients[0].array().offset == 0;
+    const Value gradient = begins ? ops::contiguous(gradients[0]) : ops::clone(gradients[0]);
     if (node.edges[0].node) results[0] = ops::where(mask(), gradient, 0.0);
     if (node.edges[1].node) results[1] = apply_views(chain_, gradient);
     return results;
@@ -121,21 +123,15 @@ static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values
                            graph::Attributes attributes, const graph::Vmap& vmap) {
   TensorData* base = tensor.base();
   if ((base ? *base : tensor).made_in < vmap.id) {
-    base::fail(ErrorKind::gradient, "vmap: ", op.name,
+    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
                "_ would write rows into a tensor that was made outside of the function and has "
                "none; make it inside, or return what is to be written");
   }
   refuse_what_would_be_wrong(tensor, op.name);
-  if (!modes.grad && tensor.requires_grad()) {
-    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
-               "_ under no_grad() on a tensor that has a gradient is not supported");
-  }
   Value written = replacement(tensor.value(), op, inputs, std::move(attributes));
-  if (base) {
-    base->rebind(with_part(base->value(), tensor.view_chain(), written));
-  } else {
-    tensor.rebind(std::move(written));
-  }
+  TensorData& whole = base ? *base : tensor;
+  if (base) written = with_part(base->value(), tensor.view_chain(), written);
+  whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
 }
 
 // A row of a batch lies in memory with its neighbours: before it is written it gets its own.

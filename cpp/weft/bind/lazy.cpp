@@ -46,7 +46,7 @@ void run_and_watch(std::span<const Value> values) {
 void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
     if (value && value->mapped) {
-      base::fail(ErrorKind::gradient,
+      base::fail(ErrorKind::unsupported,
                  "vmap: a value is read (by if, bool(), item(), numpy(), print()) that differs from "
                  "row to row; weft.map runs functions that read values. A tensor that vmap's "
                  "function kept for later has no values either");

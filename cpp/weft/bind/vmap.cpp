@@ -44,7 +44,7 @@ nb::tuple vmap(const nb::callable& function, const std::vector<TensorObject>& te
   return nb::make_tuple(results, has_rows);
 }
 
-// outside_vmap(function, tensors): calls function(rows, has_rows, tensors) outside of the innermost
+// outside_vmap(function, tensors): calls function(rows, randomness, has_rows, tensors) outside of the innermost
 // vmap, with all rows of the tensors that have some. Returns one row of what it returned, which has
 // rows in dimension 0.
 nb::tuple outside_vmap(const nb::callable& function, const std::vector<TensorObject>& tensors) {
@@ -59,7 +59,7 @@ nb::tuple outside_vmap(const nb::callable& function, const std::vector<TensorObj
   Values outputs;
   {
     const graph::OutsideVmap outside;
-    outputs = call(function, nb::make_tuple(level.rows, has_rows, given));
+    outputs = call(function, nb::make_tuple(level.rows, static_cast<int>(level.randomness), has_rows, given));
   }
   for (Value& output : outputs) output = level.enter(std::move(output));
   return wrapped(std::move(outputs));

@@ -134,13 +134,13 @@ bool Vmap::concerns(const Op& op, const Attributes& attributes,
     }
   }
   if (has_rows && op.run.kind == Run::Kind::by_value) {
-    base::fail(ErrorKind::gradient, "vmap: ", op.name,
+    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
                " gives as many elements as the values say, so its shape may differ from row to "
                "row; weft.map runs functions that use it");
   }
   if (!draws(op, attributes)) return has_rows;
   if (randomness == Randomness::error) {
-    base::fail(ErrorKind::gradient, "vmap: ", op.name,
+    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
                " draws random numbers; say randomness='different' or randomness='same' to vmap, "
                "or draw them outside of it");
   }
@@ -172,6 +172,20 @@ OutsideVmap::OutsideVmap() {
   modes.tracer = outside.tracer;
   modes.keep_values = outside.keep_values;
   modes.vmap = outside.vmap;
+}
+
+Value with_history_of(const Value& value, const Value& other) {
+  Value result = without_history(value);
+  result->take_history(*other.get());
+  if (value->mapped && other->mapped) {
+    result->mapped = base::make_ref<Mapped>(
+        with_history_of(value->mapped->rows, other->mapped->rows), value->mapped->vmap);
+  } else if (value->mapped && other->requires_grad) {
+    base::fail(ErrorKind::unsupported,
+               "vmap: rows are written under no_grad() into a tensor that has a gradient and no "
+               "rows, which is not supported");
+  }
+  return result;
 }
 
 Values run_mapped(const Call& call) {

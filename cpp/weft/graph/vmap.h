@@ -48,6 +48,9 @@ class OutsideVmap {
   ModesGuard guard_;
 };
 
+// The value, with the place of `other` in the graph, inside and outside.
+Value with_history_of(const Value& value, const Value& other);
+
 // Runs an op of the innermost vmap for all rows; results have one row's shape.
 Values run_mapped(const Call& call);
 

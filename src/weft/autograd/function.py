@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._tensor import Tensor
+from weft.autograd.function_rows import VmapInfo, apply_to_rows, has_rule, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,6 +183,23 @@ class Function:
         )
 
     vjp = backward
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
+        """Compute the outputs for all examples of `weft.vmap`; subclasses may define it.
+
+        Without it, a function with a gradient is applied to one example after the other.
+
+        Args:
+            info: How many examples there are, and what random ops are to do.
+            in_dims: Where each argument has its examples; None for those that have none.
+            args: The arguments, with all examples.
+
+        Returns:
+            The outputs, and where they have their examples.
+        """
+        raise NotImplementedError("vmap is not implemented.")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -196,16 +214,19 @@ class Function:
         state = _State(cls, args)
         needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)
         ctx = FunctionCtx(state, needs)
+        rows = apply_to_rows(cls, args) if any(map(_core.has_rows, args)) else None
         is_recording = _core.set_grad_enabled(False)
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args)
             else:
-                output = cls.forward(*args)
+                output = cls.forward(*args) if rows is None or not has_rule(cls) else rows
                 cls.setup_context(ctx, args, output)
         finally:
             _core.set_grad_enabled(is_recording)
         outputs = _as_tuple(output)
+        if rows is not None:
+            take_rows(outputs, _as_tuple(rows))
         if is_recording and any(needs):
             outputs = _attach(ctx, state, args, outputs)
         else:

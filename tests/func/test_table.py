@@ -1,0 +1,130 @@
+"""Every op of the table inside vmap, against the same op example by example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+import weft
+from tests.ops.examples import ROWS, assert_same, examples_of, map_tensors
+from tests.ops.row import Call, Row, flatten, is_floating, is_tensor, to_call
+from tests.ops.table import row_id
+from weft.func import grad, vmap
+
+# What a row of these asks for cannot be known without its values.
+BY_VALUE = "its shape may differ|a value is read"
+
+
+def call_of(row: Row, example: Any) -> Call:
+    return to_call(weft, example, row.dtypes[0])
+
+
+def tensors_of(call: Call) -> list[weft.Tensor]:
+    """Return the tensors among a call's arguments."""
+    return [value for value in flatten((call.args, tuple(call.kwargs.values()))) if is_tensor(value)]
+
+
+def function_of(row: Row, call: Call) -> Callable[..., list[weft.Tensor]]:
+    """Return the op as a function of the call's tensors alone; it may write into copies of them."""
+
+    def run(*tensors: weft.Tensor) -> list[weft.Tensor]:
+        supply = iter(tensors)
+        args = map_tensors(call.args, lambda _: next(supply).clone())
+        kwargs = {
+            name: map_tensors(value, lambda _: next(supply).clone())
+            for name, value in call.kwargs.items()
+        }
+        result = row.function(weft)(*args, **kwargs)
+        return [leaf for leaf in flatten(result) if is_tensor(leaf)]
+
+    return run
+
+
+def number_of(outputs: Sequence[weft.Tensor]) -> weft.Tensor:
+    """Return one number that depends on all outputs."""
+    number = weft.zeros((), dtype=weft.float64)
+    for output in outputs:
+        wide = output.to(weft.float64)
+        number = number + (wide * (wide + 0.7)).sum()
+    return number
+
+
+def run_or_skip(run: Callable[[], Any]) -> Any:
+    """Run; what depends on values gives None instead."""
+    try:
+        return run()
+    except RuntimeError as error:
+        if any(part in str(error) for part in BY_VALUE.split("|")):
+            return None
+        raise
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+@pytest.mark.parametrize("row", ROWS, ids=row_id)
+def test_vmap_equals_a_loop(row: Row, shared: bool) -> None:
+    for examples in examples_of(row):
+        calls = [call_of(row, example) for example in examples]
+        tensors = [tensors_of(call) for call in calls]
+        if not tensors[0]:
+            continue
+        dims: list[int | None] = [0] * len(tensors[0])
+        if shared:
+            dims[1:] = [None] * (len(dims) - 1)
+            tensors = [[own[0], *tensors[0][1:]] for own in tensors]
+            if row.function(weft) is getattr(weft, "cat", None):
+                continue
+        given = [
+            weft.stack([own[i] for own in tensors]) if dim == 0 else tensors[0][i]
+            for i, dim in enumerate(dims)
+        ]
+        leaves = [x.requires_grad_() for x in given if row.order > 0 and is_floating(x)]
+        function = function_of(row, calls[0])
+        got = run_or_skip(lambda: vmap(function, in_dims=tuple(dims))(*given))
+        if got is None:
+            continue
+        rows = [[x[n] if dim == 0 else x for x, dim in zip(given, dims)] for n in range(len(calls))]
+        separate = [function(*one) for one in rows]
+        expected = [weft.stack(list(column)) for column in zip(*separate, strict=True)]
+        assert_same(row, got, expected)
+        numbers = [number_of(outputs) for outputs in (got, expected)]
+        assert numbers[0].requires_grad == numbers[1].requires_grad
+        if numbers[1].requires_grad:
+            ours, theirs = (
+                weft.autograd.grad(number, leaves, allow_unused=True, materialize_grads=True)
+                for number in numbers
+            )
+            assert_same(row, ours, theirs)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.order > 0], ids=row_id)
+def test_gradients_of_each_example(row: Row) -> None:
+    for examples in examples_of(row):
+        calls = [call_of(row, example) for example in examples]
+        tensors = [tensors_of(call) for call in calls]
+        wanted = tuple(i for i, x in enumerate(tensors[0]) if is_floating(x))
+        if not wanted:
+            continue
+        function = function_of(row, calls[0])
+        gradient = grad(lambda *given: number_of(function(*given)), argnums=wanted)
+        stacked = [weft.stack(list(column)) for column in zip(*tensors, strict=True)]
+        got = run_or_skip(lambda: vmap(gradient)(*stacked))
+        if got is None:
+            continue
+        expected = [gradient(*own) for own in tensors]
+        assert_same(row, got, [weft.stack(list(column)) for column in zip(*expected, strict=True)])
+
+
+def test_few_rows_depend_on_values() -> None:
+    """What is skipped above is known, so that nothing is skipped by mistake."""
+    skipped: set[str] = set()
+    for row in ROWS:
+        for examples in examples_of(row):
+            call = call_of(row, examples[0])
+            if not tensors_of(call):
+                continue
+            given = [weft.stack([x]) for x in tensors_of(call)]
+            if run_or_skip(lambda: vmap(function_of(row, call))(*given)) is None:
+                skipped.add(row.name)
+    assert skipped == set()
