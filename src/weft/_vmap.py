@@ -170,7 +170,9 @@ class _Results(NamedTuple):
             next(supply) if isinstance(leaf, Tensor) else (leaf, False)
             for leaf in tree_leaves(returned[0])
         ]
-        return _Results([leaf for leaf, _ in pairs], [has for _, has in pairs], returned[0], given.rows)
+        return _Results(
+            [leaf for leaf, _ in pairs], [has for _, has in pairs], returned[0], given.rows
+        )
 
     @staticmethod
     def joined(parts: list[_Results]) -> _Results:
@@ -227,7 +229,9 @@ def _spread_dims(dims: Any, tree: Any, name: str, what: str) -> list[int | None]
     try:
         parts = spec.flatten_up_to(tree)
     except ValueError as error:
-        raise ValueError(f"vmap: {name} is not compatible with the structure of {what}: {error}") from None
+        raise ValueError(
+            f"vmap: {name} is not compatible with the structure of {what}: {error}"
+        ) from None
     return [
         dim for dim, part in zip(leaves, parts, strict=True) for _ in range(len(tree_leaves(part)))
     ]

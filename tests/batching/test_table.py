@@ -16,6 +16,7 @@ from weft import _core
 # Few examples, over and over: no use of lazy evaluation that one would want.
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
 
+
 def to_calls(row: Row, examples: Sequence[Sample]) -> list[Call]:
     """Build the arguments of all examples, none of which is a parameter."""
     calls: list[Call] = []

@@ -255,7 +255,7 @@ class Backward {
 
   const Request& request_;
   graph::Modes& modes_ = graph::modes;  // looked up once: they are of this thread
-  graph::Observer* const observer_ = modes_.observer;
+  graph::Observer* const observer_ = modes_.vmap ? nullptr : modes_.observer;
   Arrivals arrivals_{modes_};
   std::unordered_multimap<Node*, size_t> captures_;
   std::unordered_set<Node*> wanted_, leads_on_;

@@ -109,9 +109,10 @@ static Value with_part(const Value& base, const ViewChain& chain, const Value& p
       chain,
       ops::reshape(ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64), base.sizes()));
   if (!places.array().is_non_overlapping()) {
-    base::fail(ErrorKind::gradient,
-               "unsupported operation: more than one element of the written-to tensor refers to a "
-               "single memory location. Please clone() the tensor before performing the operation.");
+    base::fail(
+        ErrorKind::gradient,
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. Please clone() the tensor before performing the operation.");
   }
   const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
                                     ops::reshape(part, {-1}), {0});
@@ -157,10 +158,8 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
     return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
   modes.lazy = false;
-  if (graph::Pending::live() > 0) {
-    graph::demand(inputs);
-    graph::demand(tensor.value());
-  }
+  graph::demand(inputs);
+  graph::demand(tensor.value());
   refuse_what_would_be_wrong(tensor, op.name);
   if (graph::lazy_was_used()) leave_batch(tensor, inputs);
   const Value old = tensor.value();

@@ -44,9 +44,9 @@ nb::tuple vmap(const nb::callable& function, const std::vector<TensorObject>& te
   return nb::make_tuple(results, has_rows);
 }
 
-// outside_vmap(function, tensors): calls function(rows, randomness, has_rows, tensors) outside of the innermost
-// vmap, with all rows of the tensors that have some. Returns one row of what it returned, which has
-// rows in dimension 0.
+// outside_vmap(function, tensors): calls function(rows, randomness, has_rows, tensors) outside of
+// the innermost vmap, with all rows of the tensors that have some. Returns one row of what it
+// returned, which has rows in dimension 0.
 nb::tuple outside_vmap(const nb::callable& function, const std::vector<TensorObject>& tensors) {
   if (!modes.vmap) raise(PyExc_RuntimeError, "outside_vmap: there is no vmap here");
   const Vmap& level = *modes.vmap;
@@ -59,7 +59,8 @@ nb::tuple outside_vmap(const nb::callable& function, const std::vector<TensorObj
   Values outputs;
   {
     const graph::OutsideVmap outside;
-    outputs = call(function, nb::make_tuple(level.rows, static_cast<int>(level.randomness), has_rows, given));
+    outputs = call(function,
+                   nb::make_tuple(level.rows, static_cast<int>(level.randomness), has_rows, given));
   }
   for (Value& output : outputs) output = level.enter(std::move(output));
   return wrapped(std::move(outputs));
@@ -75,9 +76,24 @@ void take_rows(const TensorObject& tensor, const TensorObject& other) {
 }  // namespace
 
 void define_vmap(nb::module_& module) {
-  module.def("vmap", vmap, "Call a function with one row of tensors for all of them; see weft.vmap.");
+  module.def("vmap", vmap,
+             "Call a function with one row of tensors for all of them; see weft.vmap.");
   module.def("outside_vmap", outside_vmap, "Call a function with all rows of tensors.");
   module.def("take_rows", take_rows, "Give a row the rows of another one.");
+  module.def(
+      "call_outside",
+      [](const nb::callable& function, const nb::args& args) {
+        if (!modes.vmap) return function(*args);
+        const graph::OutsideVmap outside;
+        return function(*args);
+      },
+      "Call a function outside of the innermost vmap.");
+  module.def(
+      "is_row",
+      [](nb::handle object) {
+        return is_tensor(object.ptr()) && static_cast<bool>(value_of(object.ptr())->mapped);
+      },
+      "Tell whether an object is a row of a vmap.");
   module.def(
       "has_rows",
       [](nb::handle object) {

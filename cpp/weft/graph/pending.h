@@ -63,15 +63,10 @@ inline const Value& demand(const Value& value) {
 }
 
 // The same for those who look at their place in the graph only: inside vmap nothing has memory.
-inline void settle(std::span<const Value> values) {
-  for (const Value& value : values) {
-    if (value && !value->mapped) demand(value);
-  }
-}
 inline const Value& settle(const Value& value) {
-  settle(std::span(&value, 1));
-  return value;
+  return value && value->mapped ? value : demand(value);
 }
+void settle(std::span<const Value> values);
 
 // Whether anything has ever been pending: programs without it are spared some care.
 bool lazy_was_used();

@@ -491,7 +491,7 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
 }
 
 // What only finds out shapes or makes a Program is no part of the run.
-bool is_watched() { return modes.observer && !modes.executor && !modes.tracer; }
+bool is_watched() { return modes.observer && !modes.executor && !modes.tracer && !modes.vmap; }
 
 Values record_watched(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
   Observer* observer = modes.observer;

@@ -40,10 +40,10 @@ struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   uint32_t traced = 0;         // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
-  bool has_rows = false;   // dimension 0 counts rows of a batch
-  bool is_number = false;  // came from a Python number: promotes weakly
-  bool inference = false;  // made in inference mode
-  base::Ref<ViewOf> view;  // set on results of view ops
+  bool has_rows = false;     // dimension 0 counts rows of a batch
+  bool is_number = false;    // came from a Python number: promotes weakly
+  bool inference = false;    // made in inference mode
+  base::Ref<ViewOf> view;    // set on results of view ops
   base::Ref<Mapped> mapped;  // inside vmap: the rows that this one stands for (graph/vmap.h)
 
   static constexpr int32_t whole = -1;

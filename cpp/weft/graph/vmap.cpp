@@ -73,7 +73,8 @@ class RowRun {
     }
     Values results;
     for (const Values& part : parts)
-      results.push_back(record_one(named("stack"), std::span(part.data(), part.size()), {int64_t{0}}));
+      results.push_back(
+          record_one(named("stack"), std::span(part.data(), part.size()), {int64_t{0}}));
     return results;
   }
 
@@ -105,7 +106,8 @@ class RowRun {
     }
     // `multinomial` takes rows of its own; the others draw for each element.
     const bool fits = call_.op.name != "multinomial" || batch.rank(0) == 1;
-    if (batch.input_count() == 1 && fits) return {record(call_.op, std::span(&given_[0], 1), call_.attributes)};
+    if (batch.input_count() == 1 && fits)
+      return record(call_.op, Values{batch.with_rows(0)}, call_.attributes);
     return one_by_one([](int64_t) {});
   }
 
@@ -127,11 +129,7 @@ bool Vmap::concerns(const Op& op, const Attributes& attributes,
   bool has_rows = false;
   for (const Value& input : inputs) {
     has_rows = has_rows || rows_of(input);
-    if (input && input->mapped && !is_running(input->mapped->vmap)) {
-      base::fail(ErrorKind::gradient, op.name,
-                 ": a tensor is a row of a vmap that has ended; a function inside vmap has to "
-                 "return what is needed outside");
-    }
+    if (input && input->mapped && !is_running(input->mapped->vmap)) refuse_reading(*input->mapped);
   }
   if (has_rows && op.run.kind == Run::Kind::by_value) {
     base::fail(ErrorKind::unsupported, "vmap: ", op.name,
@@ -172,6 +170,17 @@ OutsideVmap::OutsideVmap() {
   modes.tracer = outside.tracer;
   modes.keep_values = outside.keep_values;
   modes.vmap = outside.vmap;
+}
+
+void refuse_reading(const Mapped& mapped) {
+  if (is_running(mapped.vmap)) {
+    base::fail(ErrorKind::unsupported,
+               "vmap: the function reads a value (by if, bool(), item(), numpy(), print()), which "
+               "differs from row to row; weft.map runs functions that read values");
+  }
+  base::fail(ErrorKind::unsupported,
+             "vmap: this tensor is a row of a vmap that has ended; a function inside vmap has to "
+             "return what is needed outside");
 }
 
 Value with_history_of(const Value& value, const Value& other) {

@@ -48,6 +48,9 @@ class OutsideVmap {
   ModesGuard guard_;
 };
 
+// Says why a row has no values.
+[[noreturn]] void refuse_reading(const Mapped& mapped);
+
 // The value, with the place of `other` in the graph, inside and outside.
 Value with_history_of(const Value& value, const Value& other);
 

@@ -211,10 +211,14 @@ class Function:
         Returns:
             What forward returned, its tensors as results of one graph node.
         """
+        rows = None
+        if any(map(_core.is_row, args)):
+            if not any(map(_core.has_rows, args)):
+                return _core.call_outside(cls.apply, *args)
+            rows = apply_to_rows(cls, args)
         state = _State(cls, args)
         needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)
         ctx = FunctionCtx(state, needs)
-        rows = apply_to_rows(cls, args) if any(map(_core.has_rows, args)) else None
         is_recording = _core.set_grad_enabled(False)
         try:
             if cls.setup_context is Function.setup_context:

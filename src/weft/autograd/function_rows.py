@@ -69,16 +69,15 @@ def apply_to_rows(function: type[Function], args: tuple[Any, ...]) -> Any:
             return ()
         results = [
             function.apply(
-                *(
-                    item if dim is None else item[row]
-                    for item, dim in zip(whole, dims, strict=True)
-                )
+                *(item if dim is None else item[row] for item, dim in zip(whole, dims, strict=True))
             )
             for row in range(rows)
         ]
         several.append(isinstance(results[0], tuple))
         columns = zip(*results, strict=True) if several[0] else (results,)
-        return [_core.ops.stack(list(column)) for column in columns if isinstance(column[0], Tensor)]
+        return [
+            _core.ops.stack(list(column)) for column in columns if isinstance(column[0], Tensor)
+        ]
 
     outputs = _core.outside_vmap(outside, [args[place] for place in places])
     if not several:

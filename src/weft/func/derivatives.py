@@ -8,13 +8,15 @@ from typing import Any
 
 from weft import _core
 from weft._tensor import Tensor
-from weft.func.level import Level, gradients
+from weft.autograd.level import Level, gradients
 from weft.pytree import TreeSpec, tree_flatten, tree_unflatten
 
 ArgNums = int | tuple[int, ...]
 
 
-def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Turn a function that returns one number into one that returns its gradient.
 
     No `.grad` is touched. Tensors that the function closes over are constants here; if they have a
@@ -109,9 +111,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     returned, aux = split_aux(level.run(func, *given), has_aux, "vjp")
     outputs, output_spec = tensors_of(returned, "vjp: the function")
 
-    def pull(
-        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
-    ) -> Any:
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         del retain_graph, create_graph
         vectors = like(cotangents, output_spec, outputs, "vjp: the cotangents", "the output")
         return tree_unflatten(level.run(level.pull, outputs, vectors), spec)
@@ -246,7 +246,9 @@ def enter(args: tuple[Any, ...], argnums: ArgNums, where: str) -> tuple[Level, T
     level = Level(leaves, where)
     nested = tree_unflatten(level.inputs, spec)
     given = list(args)
-    for number, new in zip(numbers, nested if isinstance(argnums, tuple) else (nested,), strict=True):
+    for number, new in zip(
+        numbers, nested if isinstance(argnums, tuple) else (nested,), strict=True
+    ):
         given[number] = new
     return level, spec, given
 

@@ -151,7 +151,9 @@ def _basis(tensors: list[Tensor]) -> list[Tensor]:
     count = sum(tensor.numel() for tensor in tensors)
     ends = accumulate(tensor.numel() for tensor in tensors)
     return [
-        eye(count, dtype=tensor.dtype)[:, end - tensor.numel() : end].reshape((count, *tensor.shape))
+        eye(count, dtype=tensor.dtype)[:, end - tensor.numel() : end].reshape(
+            (count, *tensor.shape)
+        )
         for tensor, end in zip(tensors, ends, strict=True)
     ]
 

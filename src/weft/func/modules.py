@@ -92,7 +92,9 @@ def stack_module_state(
         raise RuntimeError("stack_module_state: expected all models to be of one class")
     own = [dict(model.named_parameters()) for model in models]
     parameters = {
-        name: _core.ops.stack([one[name] for one in own]).detach().requires_grad_(given.requires_grad)
+        name: _core.ops.stack([one[name] for one in own])
+        .detach()
+        .requires_grad_(given.requires_grad)
         for name, given in own[0].items()
     }
     held = [dict(model.named_buffers()) for model in models]

@@ -38,7 +38,9 @@ class Level:
             ]
         finally:
             _core.set_grad_enabled(self.is_recorded)
-        self.leaves = [new for new, old in zip(self.inputs, given, strict=True) if not old.requires_grad]
+        self.leaves = [
+            new for new, old in zip(self.inputs, given, strict=True) if not old.requires_grad
+        ]
 
     def run(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a function with gradients on.
