@@ -26,7 +26,7 @@ def looped(function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
     return weft.stack([function(row) for row in rows])
 
 
-# ---- dimensions and nesting -------------------------------------------------------------------------
+# ---- dimensions and nesting ----
 
 
 def test_in_dims_of_each_argument() -> None:
@@ -104,17 +104,17 @@ def test_name_and_docs_are_the_functions() -> None:
     ("call", "says"),
     [
         (lambda x: vmap(lambda: x)(), "at least one argument"),
-        (lambda x: vmap(weft.sin, in_dims=None)(x), "in_dims must be an int or a tuple"),
-        (lambda x: vmap(weft.sin, in_dims="a")(x), "in_dims must be an int or a tuple"),
-        (lambda x: vmap(weft.sin, in_dims=(1.5,))(x), "in_dims must be ints or None"),
-        (lambda x: vmap(weft.sin, in_dims=2)(x), "in_dims is 2 for a tensor of 2 dimensions"),
+        (vmap(weft.sin, in_dims=None), "in_dims must be an int or a tuple"),
+        (vmap(weft.sin, in_dims="a"), "in_dims must be an int or a tuple"),
+        (vmap(weft.sin, in_dims=(1.5,)), "in_dims must be ints or None"),
+        (vmap(weft.sin, in_dims=2), "in_dims is 2 for a tensor of 2 dimensions"),
         (lambda x: vmap(weft.sin)(3.0), "in_dims is 0 for an argument of type float"),
-        (lambda x: vmap(weft.sin, in_dims=(None,))(x), "at least one argument must have examples"),
+        (vmap(weft.sin, in_dims=(None,)), "at least one argument must have examples"),
         (lambda x: vmap(weft.add, in_dims=(0,))(x, x), "in_dims is not compatible"),
         (lambda x: vmap(weft.add)(x, x[:2]), "got sizes [3, 2]"),
-        (lambda x: vmap(lambda r: 3)(x), "must return tensors, not int"),
-        (lambda x: vmap(weft.sin, out_dims=None)(x), "out_dims is None for a result that differs"),
-        (lambda x: vmap(lambda r: (r, r), out_dims=(0,))(x), "out_dims is not compatible"),
+        (vmap(lambda r: 3), "must return tensors, not int"),
+        (vmap(weft.sin, out_dims=None), "out_dims is None for a result that differs"),
+        (vmap(lambda r: (r, r), out_dims=(0,)), "out_dims is not compatible"),
         (lambda x: vmap(weft.sin, chunk_size=0), "chunk_size must be None or greater than 0"),
     ],
 )
@@ -129,7 +129,7 @@ def test_wrong_place_of_a_result() -> None:
         vmap(weft.sin, out_dims=5)(floats(3, 2))
 
 
-# ---- what a function may do ---------------------------------------------------------------------------
+# ---- what a function may do ----
 
 
 def read(r: Tensor) -> Tensor:
@@ -236,7 +236,7 @@ def test_writing_rows_into_what_was_made_outside() -> None:
     with pytest.raises(
         RuntimeError, match="add_ would write rows into a tensor that was made outside"
     ):
-        vmap(lambda r: total.add_(r))(x)
+        vmap(total.add_)(x)
     with pytest.raises(RuntimeError, match="made outside"):
         vmap(lambda r: total[:2].add_(r[:2]))(x)
     assert total.tolist() == [0, 0, 0]
@@ -260,7 +260,7 @@ def test_inside_lazy_evaluation_and_map() -> None:
     assert_equal(rows, weft.stack([x, 2 * x], 1))
 
 
-# ---- gradients -----------------------------------------------------------------------------------------
+# ---- gradients ----
 
 
 def test_gradients_of_what_is_closed_over() -> None:
@@ -315,7 +315,7 @@ def test_nothing_is_left_behind() -> None:
     assert weft._core.live_nodes() == nodes
 
 
-# ---- random numbers --------------------------------------------------------------------------------------
+# ---- random numbers ----
 
 
 def test_random_numbers_are_refused_unasked() -> None:
@@ -356,8 +356,7 @@ def test_randomness(name: str) -> None:
 def test_randomness_inside_a_map(name: str) -> None:
     x = floats(4, 3)
     different, same = (
-        weft.map(lambda r: vmap(DRAWS[name], randomness=how)(r), [x])[0]
-        for how in ("different", "same")
+        weft.map(vmap(DRAWS[name], randomness=how), [x])[0] for how in ("different", "same")
     )
     assert different[0].tolist() != different[1].tolist()
     assert same[0].tolist() == same[1].tolist()
@@ -379,6 +378,6 @@ def test_randomness_of_chunks() -> None:
 def test_randomness_of_nested_calls() -> None:
     x = weft.zeros(3, 2)
     inner = vmap(lambda r: r + weft.rand(()), randomness="same")
-    rows = vmap(lambda r: inner(r), randomness="different")(x)
+    rows = vmap(inner, randomness="different")(x)
     assert all(row[0] == row[1] for row in rows)
     assert rows[0, 0] != rows[1, 0]

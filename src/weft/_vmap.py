@@ -94,8 +94,8 @@ class _Arguments(NamedTuple):
         if not args:
             raise ValueError("vmap: the function needs at least one argument to map over")
         if not isinstance(in_dims, int | tuple | list):
-            raise ValueError(
-                f"vmap: in_dims must be an int or a tuple nested like the arguments, not {in_dims!r}"
+            raise ValueError(  # noqa: TRY004 - PyTorch's
+                f"vmap: in_dims must be an int or a tuple like the arguments, not {in_dims!r}"
             )
         leaves, spec = tree_flatten(args)
         prefix = tuple(in_dims) if isinstance(in_dims, list) else in_dims  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -194,9 +194,9 @@ class _Results(NamedTuple):
         Args:
             out_dims: As `vmap` takes it.
         """
-        if isinstance(self.tree, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:  # pyright: ignore[reportUnknownArgumentType]
-            out_dims = out_dims[0]
-        dims = _spread_dims(out_dims, self.tree, "out_dims", "the results")
+        # One result may have its dimension in a tuple.
+        tree = (self.tree,) if isinstance(self.tree, Tensor) else self.tree
+        dims = _spread_dims(out_dims, tree, "out_dims", "the results")
         placed = [
             self._place(leaf, has, dim)
             for leaf, has, dim in zip(self.leaves, self.has_rows, dims, strict=True)
@@ -212,7 +212,7 @@ class _Results(NamedTuple):
                 )
             return leaf
         if not isinstance(leaf, Tensor):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004 - PyTorch's
                 f"vmap: the function must return tensors, not {type(leaf).__name__}; out_dims=None "
                 "hands on what is the same for all examples"
             )
@@ -239,7 +239,7 @@ def _spread_dims(dims: Any, tree: Any, name: str, what: str) -> list[int | None]
 
 def _moved_to_front(leaf: Any, dim: int) -> Tensor:
     if not isinstance(leaf, Tensor):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - PyTorch's
             f"vmap: in_dims is {dim} for an argument of type {type(leaf).__name__}; only tensors "
             "have examples, say None for others"
         )

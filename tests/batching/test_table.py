@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from tests.ops.examples import EXAMPLES, ROWS, assert_same, examples_of, map_tensors
-from tests.ops.row import Call, Row, Sample, flatten, is_tensor, to_call
+from tests.ops.row import Call, Row, Sample, assert_close, flatten, is_tensor, to_call
 from tests.ops.table import row_id
 from weft import _core
 

@@ -19,7 +19,7 @@ def model() -> nn.Module:
 def test_call_with_other_parameters() -> None:
     net, x = model(), floats(5, 3)
     given = {name: floats(*p.shape) for name, p in net.named_parameters()}
-    before = {name: p for name, p in net.named_parameters()}
+    before = dict(net.named_parameters())
     got = functional_call(net, given, x)
     expected = (x @ given["0.weight"].T + given["0.bias"]).tanh() @ given["2.weight"].T
     assert_equal(got, expected + given["2.bias"])
@@ -38,11 +38,11 @@ def test_the_module_is_itself_again_after_an_error() -> None:
 
 def test_names() -> None:
     net, x = model(), floats(3)
-    with pytest.raises(AttributeError, match="no parameter or buffer 0.other"):
+    with pytest.raises(AttributeError, match=r"no parameter or buffer 0\.other"):
         functional_call(net, {"0.other": x}, x)
     with pytest.raises(RuntimeError, match=r"missing: .*2.bias.* unknown: \['a'\]"):
         functional_call(net, {"0.bias": x, "a": x}, x, strict=True)
-    with pytest.raises(ValueError, match="0.bias is given twice"):
+    with pytest.raises(ValueError, match=r"0\.bias is given twice"):
         functional_call(net, ({"0.bias": x}, {"0.bias": x}), x)
 
 

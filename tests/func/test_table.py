@@ -58,10 +58,16 @@ def number_of(outputs: Sequence[weft.Tensor]) -> weft.Tensor:
     return number
 
 
-def run_or_refuse(row: Row, run: Callable[[], Any], *, shared: bool = False) -> Any:
-    """Run; what cannot run for all rows gives None instead."""
+def numbered(function: Callable[..., list[weft.Tensor]]) -> Callable[..., weft.Tensor]:
+    return lambda *given: number_of(function(*given))
+
+
+def run_or_refuse(
+    row: Row, function: Callable[..., Any], given: Sequence[weft.Tensor], shared: bool = False
+) -> Any:
+    """Call a function; what cannot run for all rows gives None instead."""
     try:
-        return run()
+        return function(*given)
     except weft.UnsupportedError:
         if row.name in BY_VALUE or (shared and row.name == WRITES_SHARED):
             return None
@@ -86,10 +92,13 @@ def test_vmap_equals_a_loop(row: Row, shared: bool) -> None:
         ]
         leaves = [x.requires_grad_() for x in given if row.order > 0 and is_floating(x)]
         function = function_of(row, calls[0])
-        got = run_or_refuse(row, lambda: vmap(function, in_dims=tuple(dims))(*given), shared=shared)
+        got = run_or_refuse(row, vmap(function, in_dims=tuple(dims)), given, shared)
         if got is None:
             continue
-        rows = [[x[n] if dim == 0 else x for x, dim in zip(given, dims)] for n in range(len(calls))]
+        rows = [
+            [x[n] if dim == 0 else x for x, dim in zip(given, dims, strict=True)]
+            for n in range(len(calls))
+        ]
         separate = [function(*one) for one in rows]
         expected = [weft.stack(list(column)) for column in zip(*separate, strict=True)]
         assert_same(row, got, expected)
@@ -112,9 +121,9 @@ def test_gradients_of_each_example(row: Row) -> None:
         if not wanted:
             continue
         function = function_of(row, calls[0])
-        gradient = grad(lambda *given: number_of(function(*given)), argnums=wanted)
+        gradient = grad(numbered(function), argnums=wanted)
         stacked = [weft.stack(list(column)) for column in zip(*tensors, strict=True)]
-        got = run_or_refuse(row, lambda: vmap(gradient)(*stacked))
+        got = run_or_refuse(row, vmap(gradient), stacked)
         if got is None:
             continue
         expected = [gradient(*own) for own in tensors]
@@ -128,5 +137,5 @@ def test_what_depends_on_values_is_refused(name: str) -> None:
         for examples in examples_of(row) if row.name == name else ():
             calls = [call_of(row, example) for example in examples]
             given = [weft.stack(list(x)) for x in zip(*map(tensors_of, calls), strict=True)]
-            refused |= run_or_refuse(row, lambda: vmap(function_of(row, calls[0]))(*given)) is None
+            refused |= run_or_refuse(row, vmap(function_of(row, calls[0])), given) is None
     assert refused

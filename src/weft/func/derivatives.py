@@ -90,7 +90,7 @@ def grad_and_value(
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return what a function gives, and a function that multiplies with its Jacobian from the left.
+    """Return what a function gives, and a function that multiplies vectors with its Jacobian.
 
     Args:
         func: Takes and returns tensors, or nestings of them.
@@ -156,7 +156,7 @@ def jvp(
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """Return what a function gives, and a function that multiplies with its Jacobian from the right.
+    """Return what a function gives, and a function that multiplies its Jacobian with vectors.
 
     The function itself is not called again by the second.
 

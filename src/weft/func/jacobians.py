@@ -31,7 +31,8 @@ def jacrev(
 
     Returns:
         The function that returns the Jacobian: nested like the output, each part nested like the
-        argument, with shape (*output.shape, *input.shape); with has_aux, a pair of that and the rest.
+        argument, with shape (*output.shape, *input.shape); with has_aux, a pair of that and the
+        rest.
 
     Example:
         >>> import weft

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -139,7 +139,7 @@ def _tied(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]
 
 
 @contextmanager
-def _replaced(module: Module, given: dict[str, Tensor]) -> Iterator[None]:
+def _replaced(module: Module, given: dict[str, Tensor]) -> Generator[None]:
     """Put tensors into the places of parameters and buffers, and those back afterwards."""
     kept: list[tuple[dict[str, Any], str, Any]] = []
     try:

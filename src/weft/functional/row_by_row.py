@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from weft import _core
 from weft._core import Tensor
@@ -63,8 +63,8 @@ class _RowByRow(Function):
             level = Level([given[place] for place in places], "vmap")
             for place, new in zip(places, level.inputs, strict=True):
                 given[place] = new
-            outputs = level.run(ctx.function, *given)
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            output = level.run(ctx.function, *given)
+            outputs = cast("tuple[Tensor, ...]", output if isinstance(output, tuple) else (output,))
             return tuple(level.run(level.pull, outputs, values[len(tensors) :]))
 
         found = iter(_RowByRow.apply(pull, *tensors, *gradients))
