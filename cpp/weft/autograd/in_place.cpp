@@ -27,9 +27,7 @@ class ViewWrite : public graph::CustomRule {
 
   Values backward(graph::Node& node, const Values& gradients) override {
     Values results(2);
-    // The views count from where the memory begins.
-    const bool begins = gradients[0].array().offset == 0;
-    const Value gradient = begins ? ops::contiguous(gradients[0]) : ops::clone(gradients[0]);
+    const Value gradient = ops::contiguous(gradients[0]);
     if (node.edges[0].node) results[0] = ops::where(mask(), gradient, 0.0);
     if (node.edges[1].node) results[1] = apply_views(chain_, gradient);
     return results;
