@@ -30,7 +30,7 @@ from listops_data import (
     text,
 )
 from listops_page import Report, write_page
-from listops_progress import progress_bar
+from progress import progress_bar
 
 import weft
 from weft import Tensor, nn

@@ -96,7 +96,7 @@ def test_the_bar_without_rich() -> None:
         "import sys\n"
         "sys.modules['rich.progress'] = None\n"
         "sys.stdout.isatty = lambda: True\n"
-        "from listops_progress import progress_bar\n"
+        "from progress import progress_bar\n"
         "with progress_bar('training') as show:\n"
         "    show(0.5, 'half')\n"
         "    show(1.0, 'all')\n",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -510,3 +510,22 @@ def test_numpy_shares_memory_with_a_tensor() -> None:
     other = weft.from_numpy(array)
     other += 1
     assert x.tolist() == [[2, 2], [1, 8]]
+
+
+# ---- Writes through views by strides -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gradients_of_a_written_diagonal(order: Literal["C", "F"]) -> None:
+    old = weft.ones(3, 3, dtype=weft.float64, requires_grad=True)
+    new = weft.ones(2, dtype=weft.float64, requires_grad=True)
+    base = weft.from_numpy(np.zeros((3, 3), order=order))
+    base.copy_(old)
+    base.diagonal(1).copy_(new)
+    # A part of a larger tensor: its memory does not begin with it.
+    given = weft.arange(18.0, dtype=weft.float64).reshape(2, 3, 3)[1]
+    to_old, to_new = weft.autograd.grad(base, [old, new], given)
+    expected = given.clone()
+    expected.diagonal(1).zero_()
+    assert to_old.tolist() == expected.tolist()
+    assert to_new.tolist() == given.diagonal(1).tolist()

@@ -279,3 +279,12 @@ def test_a_leaf_that_is_gone_gets_no_gradient() -> None:
     y = (x * leaf(2)).sum()
     y.backward()
     assert x.grad.tolist() == [2]
+
+
+def test_a_leaf_whose_shape_has_changed_since() -> None:
+    x = weft.ones(1, 3, requires_grad=True)
+    y = (x * 2).sum()
+    x.data = weft.ones(4, 3)
+    with pytest.raises(weft.ShapeError, match=r"a leaf was \(1, 3\) .* and is \(4, 3\) now"):
+        y.backward()
+    assert x.grad is None

@@ -37,18 +37,7 @@ def test_losses_of_one_plan_are_freed_apart() -> None:
             loss.backward()
 
 
-@pytest.mark.parametrize(
-    "create_graph",
-    [
-        False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                strict=True, reason="rows_of() in autograd/rows.cpp sends zeros to dead rows"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("create_graph", [False, True])
 def test_infinite_losses_that_are_dropped(create_graph: bool) -> None:
     w = weft.tensor([2.0], requires_grad=True)
     with weft.lazy():
@@ -246,7 +235,6 @@ def test_the_same_op_twice_gives_two_tensors() -> None:
     assert [t.tolist() for t in (a, b, c, d)] == [[3.0] * 3, [2.0] * 3, [1.0] * 3, [0.0] * 3]
 
 
-@pytest.mark.xfail(strict=True, reason="twins share one node")
 def test_hooks_on_one_of_two_that_ran_once() -> None:
     x = weft.ones(2, requires_grad=True)
     seen: list[list[float]] = []
@@ -261,7 +249,6 @@ def test_hooks_on_one_of_two_that_ran_once() -> None:
     assert b.grad.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, reason="twins share one node")
 def test_gradient_for_the_other_of_two_that_ran_once() -> None:
     x = weft.ones(2, requires_grad=True)
     with weft.lazy():
@@ -269,6 +256,21 @@ def test_gradient_for_the_other_of_two_that_ran_once() -> None:
         loss = (b * 3).sum()
     _core.run_tensors([a, loss])
     assert weft.autograd.grad(loss, [a], allow_unused=True) == (None,)
+
+
+@pytest.mark.fibers
+def test_equal_examples_have_gradients_of_their_own() -> None:
+    w = weft.tensor([1.0, 2.0], requires_grad=True)
+    x = weft.tensor([3.0, 4.0])
+    first, second = weft.map(lambda example: (w * example).tanh(), [x, x])
+    first.retain_grad()
+    (first + 3 * second).sum().backward()
+    assert first.grad.tolist() == [1.0, 1.0]
+    assert weft.allclose(w.grad, 4 * x * (1 - (w.detach() * x).tanh() ** 2))
+    assert first.grad_fn.name() == second.grad_fn.name() == "TanhBackward0"
+    assert first.grad_fn.next_functions[0][0].name() == "MulBackward0"
+    first.detach().add_(1)
+    assert weft.allclose(second, (w.detach() * x).tanh())
 
 
 def test_losses_that_share_what_ran_once_are_freed_apart() -> None:

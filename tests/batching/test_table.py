@@ -142,6 +142,29 @@ def test_gradients_of_each_example_in_the_scope(row: Row) -> None:
             assert_same(row, ours, theirs)
 
 
+@pytest.mark.fibers
+@pytest.mark.parametrize("row", [row for row in ROWS if row.order > 0], ids=row_id)
+def test_gradients_inside_a_map(row: Row) -> None:
+    def differentiate(call: Call) -> tuple[list[Any], Any]:
+        """Return an example's gradients, and a number that depends on them."""
+        _, (number,) = run(row, [call])
+        if not call.leaves or not number.requires_grad:
+            return [], weft.zeros(())
+        given = weft.autograd.grad(number, call.leaves, allow_unused=True, create_graph=True)
+        present = [g for g in given if g is not None]
+        return list(given), sum(((g * g).sum().double() for g in present), weft.zeros(()))
+
+    for examples in examples_of(row):
+        found, expected = [], []
+        for results, batch in ((found, True), (expected, False)):
+            calls = to_calls(row, examples)
+            first = weft.map(differentiate, calls, batch=batch)
+            total = weft.stack([number for _, number in first]).sum()
+            results += [g for gradients, _ in first for g in gradients]
+            results += gradients_of(total, calls) if row.order > 1 else []
+        assert_same(row, found, expected)
+
+
 def floats(*shape: int) -> weft.Tensor:
     return weft.randn(shape, dtype=weft.float64)
 

@@ -109,9 +109,7 @@ def test_end_is_as_python_ends_it(tmp_path: Path, script: str) -> None:
 def test_missing_script_is_one_sentence(tmp_path: Path) -> None:
     result = run_weft(tmp_path, "view", "none.py")
     assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == (
-        "weft: none.py cannot be read: No such file or directory."
-    )
+    assert result.stderr.strip() == ("weft: none.py cannot be read: No such file or directory.")
     assert "Traceback" not in result.stderr
 
 

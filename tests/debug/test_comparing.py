@@ -141,6 +141,19 @@ def test_a_cell_that_is_not_pure_is_found() -> None:
     assert report
 
 
+def test_a_function_that_does_not_repeat_itself_blames_no_mode() -> None:
+    calls: list[float] = []
+
+    def run() -> weft.Tensor:
+        calls.append(1.0)
+        return (w * float(len(calls))).sum()
+
+    report = compare(run)
+    assert report
+    assert report.mode == "eager"
+    assert "does not repeat itself" in str(report)
+
+
 def test_gradients_are_compared() -> None:
     class Scaled(weft.autograd.Function):
         @staticmethod

@@ -113,7 +113,7 @@ def test_vmap_equals_a_loop(row: Row, shared: bool) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.order > 0], ids=row_id)
-def test_gradients_of_each_example(row: Row) -> None:
+def test_first_and_second_gradients_of_each_example(row: Row) -> None:
     for examples in examples_of(row):
         calls = [call_of(row, example) for example in examples]
         tensors = [tensors_of(call) for call in calls]
@@ -122,12 +122,19 @@ def test_gradients_of_each_example(row: Row) -> None:
             continue
         function = function_of(row, calls[0])
         gradient = grad(numbered(function), argnums=wanted)
-        stacked = [weft.stack(list(column)) for column in zip(*tensors, strict=True)]
-        got = run_or_refuse(row, vmap(gradient), stacked)
+        given = [weft.stack(list(column)) for column in zip(*tensors, strict=True)]
+        leaves = [given[i].requires_grad_(row.order > 1) for i in wanted]
+        got = run_or_refuse(row, vmap(gradient), given)
         if got is None:
             continue
-        expected = [gradient(*own) for own in tensors]
-        assert_same(row, got, [weft.stack(list(column)) for column in zip(*expected, strict=True)])
+        separate = [gradient(*(x[n] for x in given)) for n in range(len(calls))]
+        expected = [weft.stack(list(column)) for column in zip(*separate, strict=True)]
+        assert_same(row, got, expected)
+        numbers = [number_of(gradients) for gradients in (got, expected)]
+        assert numbers[0].requires_grad == numbers[1].requires_grad
+        if numbers[1].requires_grad:
+            ours, theirs = (weft.autograd.grad(x, leaves, materialize_grads=True) for x in numbers)
+            assert_same(row, ours, theirs)
 
 
 @pytest.mark.parametrize("name", BY_VALUE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import weft
 from tests.optim.reference import compare
 from weft import optim
 
@@ -53,3 +54,12 @@ def test_maximize():
                 rmsprop() if kind is optim.RMSprop else adagrad()
             )(state, value, -gradient, step),
         )
+
+
+def test_adagrad_takes_parameters_later() -> None:
+    first, second = (weft.ones(2, requires_grad=True) for _ in range(2))
+    optimizer = weft.optim.Adagrad([first], initial_accumulator_value=1.0)
+    optimizer.add_param_group({"params": [second]})
+    second.grad = weft.ones(2)
+    optimizer.step()
+    assert optimizer.state[second]["sum"].tolist() == [2.0, 2.0]

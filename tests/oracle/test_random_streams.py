@@ -81,6 +81,34 @@ CLOSE: dict[str, Draw] = {
 }  # fmt: skip
 
 
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda t: t.zeros(5, 7).t(),
+    "small": lambda t: t.zeros(2, 3).t(),
+    "permuted": lambda t: t.zeros(3, 4, 5).permute(2, 0, 1),
+    "with gaps": lambda t: t.zeros(5, 8)[:, ::2],
+    "rows": lambda t: t.zeros(6, 5)[1:4],
+}
+FILLS: dict[str, Callable[[Any, Any], Any]] = {
+    "uniform_": lambda t, view: view.uniform_(-1, 2),
+    "normal_": lambda t, view: view.normal_(1, 2),
+    "bernoulli_": lambda t, view: view.bernoulli_(0.4),
+    "exponential_": lambda t, view: view.exponential_(2.0),
+    "random_": lambda t, view: view.random_(100),
+    "rand_like": lambda t, view: t.rand_like(view),
+    "randn_like": lambda t, view: t.randn_like(view),
+    "randint_like": lambda t, view: t.randint_like(view, 10),
+    "bernoulli": lambda t, view: t.bernoulli(view + 0.4),
+    "dropout": lambda t, view: t.nn.functional.dropout(view.fill_(1.0), 0.4),
+    "xavier_normal_": lambda t, view: t.nn.init.xavier_normal_(view),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_are_filled_in_the_order_of_memory(name: str, view: str) -> None:
+    check(lambda t: [FILLS[name](t, VIEWS[view](t)), t.rand(3)], 3e-6)
+
+
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("count", COUNTS)
 def test_exactly(name: str, count: int) -> None:

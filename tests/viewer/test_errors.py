@@ -89,6 +89,7 @@ def test_dropped_trace_and_page_are_shown(show: Show) -> None:
     shown.wait()
     assert "Transformer" in shown.labels()
     drop(shown, "page.json", json.dumps(samples.diff()))
+    shown.page.get_by_role("tab", name="positive").click()
     shown.wait("s.items === 6")
     assert shown.page.get_by_role("tab").all_inner_texts() == ["positive", "negative", "Diff"]
     # Keys go to the new page only.

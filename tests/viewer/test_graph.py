@@ -7,6 +7,7 @@ import json
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,11 @@ def test_a_round_that_decided_otherwise_is_not_the_same() -> None:
     text = str(weft.graph(doubled, weft.tensor([1.0])))
     assert "rounds 2 to 4: the same" in text
     assert text.count("-> True") == 1
+
+
+def test_functions_whose_body_does_not_run_are_refused() -> None:
+    def numbers(x: weft.Tensor) -> Iterator[weft.Tensor]:
+        yield x * 2
+
+    with pytest.raises(TypeError, match="numbers is a generator or async function"):
+        weft.graph(numbers, weft.ones(2))

@@ -11,7 +11,7 @@ Show = Callable[..., Shown]
 
 
 def open_diff(shown: Shown) -> None:
-    shown.page.get_by_role("tab", name="Diff").click()
+    """Wait until both sides are drawn; a page of two graphs and their diff opens on it."""
     shown.page.wait_for_function("weft.state(0).ready && weft.state(1).ready")
     shown.page.wait_for_timeout(200)
 

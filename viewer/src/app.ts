@@ -169,8 +169,7 @@ export class App {
     this.smallCurves.show(page.series);
     this.curves.show(page.series);
     if (page.diff !== null && page.graphs.length === 0) page.diff = null;
-    this.makeTabs();
-    this.tab = page.graphs.length > 0 ? { kind: "graph", at: 0 } : { kind: "curves" };
+    this.tab = this.firstTab();
     this.showTab();
     if (page.live) this.startLive();
   }
@@ -215,6 +214,12 @@ export class App {
     if (diff !== null) tabs.push({ tab: { kind: "diff" }, title: "Diff" });
     if (series.length > 0 || graphs.length === 0) tabs.push({ tab: { kind: "curves" }, title: "Curves" });
     return tabs;
+  }
+
+  private firstTab(): Tab {
+    const { graphs, diff } = this.page;
+    if (diff !== null && graphs.length === 2) return { kind: "diff" }; // the page is about nothing else
+    return graphs.length > 0 ? { kind: "graph", at: 0 } : { kind: "curves" };
   }
 
   private isCurrent(tab: Tab): boolean {

@@ -56,7 +56,7 @@ function state(view: GraphView): object {
 
 export function inspect(app: App): void {
   const view = (side = -1): GraphView =>
-    side >= 0 && app.diffTab !== null ? app.diffTab.views[side as 0 | 1] : app.view;
+    side >= 0 && app.diffTab !== null ? app.diffTab.views[side as 0 | 1] : app.activeView();
   Object.defineProperty(window, "weft", {
     configurable: true,
     value: Object.freeze({

@@ -2,6 +2,7 @@
 
 #include "ops.h"
 #include "weft/base/blocking.h"
+#include "weft/base/errors.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
@@ -37,6 +38,11 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
     base::fail(base::ErrorKind::gradient,
                "vmap: backward() inside the function cannot add to .grad, which all rows share; "
                "return the gradients of weft.func.grad or weft.autograd.grad instead");
+  }
+  if (gradient.sizes() != tensor->value().sizes()) {
+    base::fail(base::ErrorKind::shape, "backward: a leaf was ", gradient.sizes(),
+               " when this graph was recorded and is ", tensor->value().sizes(),
+               " now. Compute the loss again after its shape has changed.");
   }
   {
     // Two threads may accumulate into one leaf: nobody else may run between the read and the write.

@@ -27,21 +27,6 @@ using tensor::Array;
 
 namespace {
 
-// Sums a gradient over broadcast dimensions and casts it: the shape and dtype of the input.
-Value fit(Value gradient, const Meta& meta) {
-  if (gradient.sizes() != meta.sizes) [[unlikely]] {
-    const int64_t extra = gradient.rank() - static_cast<int64_t>(meta.sizes.size());
-    tensor::Dims dims;
-    for (int64_t i = 0; i < gradient.rank(); ++i) {
-      if (i < extra || (meta.sizes[i - extra] == 1 && gradient.size(i) != 1)) dims.push_back(i);
-    }
-    if (!dims.empty()) gradient = ops::sum(gradient, dims, true);
-    if (gradient.sizes() != meta.sizes) gradient = ops::reshape(gradient, meta.sizes);
-  }
-  if (gradient.dtype() != meta.dtype) gradient = ops::cast(gradient, meta.dtype);
-  return gradient;
-}
-
 class Backward {
  public:
   explicit Backward(const Request& request) : request_(request) {}

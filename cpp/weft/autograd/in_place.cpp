@@ -1,5 +1,7 @@
 #include "weft/autograd/in_place.h"
 
+#include <algorithm>
+
 #include "ops.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
@@ -17,6 +19,40 @@ using graph::Value;
 using graph::Values;
 using ViewChain = std::vector<TensorData::ViewStep>;
 
+bool is_by_strides(const TensorData::ViewStep& step) { return step.op == &ops::op_strided_view; }
+
+// What a chain of views shows of a tensor that has the base's shape and lies in memory in its own
+// way: views by strides see it where the base's elements lay.
+Value look_through(const ViewChain& chain, Value value) {
+  for (const TensorData::ViewStep& step : chain) {
+    if (!is_by_strides(step)) {
+      value = apply_views({step}, value);
+      continue;
+    }
+    const graph::Arguments view(*step.op, step.attributes);
+    value = ops::restride(value, view.integers("input_stride"), view.integer("input_offset"),
+                          view.integers("size"), view.integers("stride"),
+                          view.integer("storage_offset"));
+  }
+  return value;
+}
+
+// The base with another part in place of what a chain of views shows of it.
+Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
+  const int64_t count = base.count();
+  const Value all = ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64);
+  const Value places = look_through(chain, ops::reshape(all, base.sizes()));
+  if (!places.array().is_non_overlapping()) {
+    base::fail(
+        ErrorKind::gradient,
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. Please clone() the tensor before performing the operation.");
+  }
+  const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
+                                    ops::reshape(part, {-1}), {0});
+  return ops::reshape(flat, base.sizes());
+}
+
 // The history of a base after one of its views was written: inputs are the old base and what was
 // written.
 class ViewWrite : public graph::CustomRule {
@@ -29,7 +65,7 @@ class ViewWrite : public graph::CustomRule {
     Values results(2);
     const Value gradient = ops::contiguous(gradients[0]);
     if (node.edges[0].node) results[0] = ops::where(mask(), gradient, 0.0);
-    if (node.edges[1].node) results[1] = apply_views(chain_, gradient);
+    if (node.edges[1].node) results[1] = look_through(chain_, gradient);
     return results;
   }
 
@@ -39,10 +75,13 @@ class ViewWrite : public graph::CustomRule {
     graph::ModesGuard guard;
     modes.grad = false;
     const Value result = ops::ones(sizes_, graph::DType::boolean);
-    const Value part = apply_views(chain_, result);
-    const Value operands[] = {part, graph::number_value_bool(false)};
-    graph::record_into(ops::op_copy, operands, {}, part.array());
-    return result;
+    if (std::none_of(chain_.begin(), chain_.end(), is_by_strides)) {
+      const Value part = apply_views(chain_, result);
+      const Value operands[] = {part, graph::number_value_bool(false)};
+      graph::record_into(ops::op_copy, operands, {}, part.array());
+      return result;
+    }
+    return with_part(result, chain_, ops::zeros({1}, graph::DType::boolean));
   }
 
   ViewChain chain_;
@@ -98,23 +137,6 @@ static Value replacement(const Value& old, const graph::Op& op, const Values& in
                " can't be cast to the desired output type ", tensor::name_of(old.dtype()));
   }
   return written.dtype() == old.dtype() ? written : ops::cast(written, old.dtype());
-}
-
-// The base with another part in place of what a chain of views shows of it.
-static Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
-  const int64_t count = base.count();
-  const Value places = apply_views(
-      chain,
-      ops::reshape(ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64), base.sizes()));
-  if (!places.array().is_non_overlapping()) {
-    base::fail(
-        ErrorKind::gradient,
-        "unsupported operation: more than one element of the written-to tensor refers to a "
-        "single memory location. Please clone() the tensor before performing the operation.");
-  }
-  const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
-                                    ops::reshape(part, {-1}), {0});
-  return ops::reshape(flat, base.sizes());
 }
 
 // Inside vmap a tensor has no memory, or gets rows by being written.

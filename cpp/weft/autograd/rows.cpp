@@ -26,10 +26,37 @@ Value index_of(std::span<const int32_t> rows) {
   return Value(std::move(index));
 }
 
+namespace {
+
+// Lets gradients of some rows go back to those rows alone: the zeros that index_select sends to the
+// others would meet their infinities.
+void connect(const Value& part, const Value& panel, std::span<const int32_t> rows) {
+  const Node& producer = *panel->producer;
+  base::Ref<Node> node(new Node(nullptr, graph::current_position()));
+  node->outputs.emplace_back(part.sizes(), part.dtype());
+  node->inputs.emplace_back(panel.sizes(), panel.dtype());
+  node->edges.emplace_back(panel->producer, panel->output);
+  node->input_count = 1;
+  node->extra().gathered = std::make_unique<graph::Gathered>();
+  node->extras->gathered->sources.assign(rows.size(), 0);
+  node->extras->gathered->rows.assign(rows.begin(), rows.end());
+  auto table = std::make_shared<graph::RowTable>();
+  for (int32_t row : rows) table->examples.push_back(producer.extras->rows->table->examples[row]);
+  node->extras->rows = std::make_unique<graph::Rows>();
+  node->extras->rows->table = std::move(table);
+  part->producer = std::move(node);
+}
+
+}  // namespace
+
 Value rows_of(const Value& panel, std::span<const int32_t> rows) {
   bool all = panel.size(0) == static_cast<int64_t>(rows.size());
   for (size_t i = 0; all && i < rows.size(); ++i) all = rows[i] == static_cast<int32_t>(i);
-  return all ? panel : ops::index_select(panel, 0, index_of(rows));
+  if (all) return panel;
+  const Value part = ops::index_select(panel, 0, index_of(rows));
+  const Node* producer = panel->producer.get();
+  if (part->requires_grad && producer->extras && producer->extras->rows) connect(part, panel, rows);
+  return part;
 }
 
 Value add_rows(const Value& sum, std::span<const int32_t> to, const Value& panel,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
@@ -86,6 +87,20 @@ Values run_rule(Node& node, const Values& gradients) {
   } catch (const base::Error& error) {
     base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
   }
+}
+
+Value fit_other(Value gradient, const graph::Meta& meta) {
+  if (gradient.sizes() != meta.sizes) {
+    const int64_t extra = gradient.rank() - static_cast<int64_t>(meta.sizes.size());
+    tensor::Dims dims;
+    for (int64_t i = 0; i < gradient.rank(); ++i) {
+      if (i < extra || (meta.sizes[i - extra] == 1 && gradient.size(i) != 1)) dims.push_back(i);
+    }
+    if (!dims.empty()) gradient = ops::sum(gradient, dims, true);
+    if (gradient.sizes() != meta.sizes) gradient = ops::reshape(gradient, meta.sizes);
+  }
+  if (gradient.dtype() != meta.dtype) gradient = ops::cast(gradient, meta.dtype);
+  return gradient;
 }
 
 }  // namespace weft::autograd

@@ -15,4 +15,12 @@ struct Unpacked {
 };
 Unpacked unpack(graph::Node& node);
 
+// Sums a gradient over broadcast dimensions and casts it: the shape and dtype of the input.
+graph::Value fit_other(graph::Value gradient, const graph::Meta& meta);
+inline graph::Value fit(graph::Value gradient, const graph::Meta& meta) {
+  if (gradient.sizes() == meta.sizes && gradient.dtype() == meta.dtype) [[likely]]
+    return gradient;
+  return fit_other(std::move(gradient), meta);
+}
+
 }  // namespace weft::autograd

@@ -3,6 +3,7 @@
 
 #include "ops.h"
 #include "weft/autograd/engine.h"
+#include "weft/autograd/lazy.h"
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
@@ -58,9 +59,9 @@ Value implicit_gradient(const Value& value) {
 
 void add_root(autograd::Request& request, const TensorObject& root,
               const std::optional<TensorObject>& given) {
-  const Value& value = root.settled();
+  const Value& value = root.value();
   if (!value->requires_grad) refuse_root(value);
-  Value gradient = given ? given->settled() : implicit_gradient(value);
+  Value gradient = given ? given->value() : implicit_gradient(value);
   if (gradient.sizes() != value.sizes()) {
     const size_t i = request.roots.size();
     base::fail(ErrorKind::shape, "Mismatch in shape: grad_output[", i, "] has a shape of ",
@@ -69,6 +70,12 @@ void add_root(autograd::Request& request, const TensorObject& root,
   if (gradient.dtype() != value.dtype()) gradient = ops::cast(gradient, value.dtype());
   request.roots.push_back(value);
   request.gradients.push_back(std::move(gradient));
+}
+
+// Everything that the engine looks at, at once: what a map's examples wait for runs together.
+void compute(const autograd::Request& request) {
+  for (const auto* values : {&request.roots, &request.gradients, &request.inputs})
+    graph::settle(*values);
 }
 
 nb::tuple run_backward(const std::vector<TensorObject>& tensors,
@@ -85,14 +92,17 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
   }
   for (size_t i = 0; i < tensors.size(); ++i) add_root(request, tensors[i], gradients[i]);
   for (size_t i = 0; inputs && i < inputs->size(); ++i) {
-    const Value& value = (*inputs)[i].settled();
+    const Value& value = (*inputs)[i].value();
     if (!value->requires_grad) {
       base::fail(ErrorKind::gradient,
                  "One of the differentiated Tensors does not require grad (input ", i, ")");
     }
     request.inputs.push_back(value);
   }
-  const std::vector<Value> results = autograd::run_backward(request);
+  const bool waits = autograd::gradients_can_wait(request);
+  if (!waits) compute(request);
+  const std::vector<Value> results =
+      waits ? autograd::record_backward(request) : autograd::run_backward(request);
   return wrapped(Values(results.begin(), results.end()));
 }
 
@@ -100,23 +110,36 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
 void backward_of_one(const TensorObject& tensor) {
   autograd::Request request;
   add_root(request, tensor, std::nullopt);
+  compute(request);
   autograd::run_backward(request);
 }
 
-// Whether a tensor's graph has leaves other than these.
+// Whether a tensor's graph has leaves other than these. What is pending stays so.
 bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject>& leaves) {
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> stack;
-  for (const TensorObject& leaf : leaves) seen.insert(leaf.settled()->producer.get());
-  const auto visit = [&](const Node* node) {
-    if (node && seen.insert(node).second) stack.push_back(node);
+  std::unordered_set<const void*> seen;
+  std::vector<const Node*> nodes;
+  std::vector<const graph::Pending*> pending;
+  const auto visit_node = [&](const Node* node) {
+    if (node && seen.insert(node).second) nodes.push_back(node);
   };
-  visit(tensor.settled()->producer.get());
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
-    if (node->is_leaf()) return true;
-    for (const graph::Edge& edge : node->edges) visit(edge.node.get());
+  const auto visit = [&](const Value& value) {
+    if (!value || !value->requires_grad) return;
+    if (!value->pending) return visit_node(value->producer.get());
+    if (seen.insert(value->pending.get()).second) pending.push_back(value->pending.get());
+  };
+  for (const TensorObject& leaf : leaves) seen.insert(leaf.value()->producer.get());
+  visit(tensor.value());
+  while (!pending.empty() || !nodes.empty()) {
+    if (!pending.empty()) {
+      const graph::Pending& next = *pending.back();
+      pending.pop_back();
+      for (const Value& input : next.inputs) visit(input);
+      continue;
+    }
+    const Node& next = *nodes.back();
+    nodes.pop_back();
+    if (next.is_leaf()) return true;
+    for (const graph::Edge& edge : next.edges) visit_node(edge.node.get());
   }
   return false;
 }

@@ -131,6 +131,10 @@ nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes) {
 }
 
 nb::object wrap_node(Node* node, int32_t row) {
+  if (node->extras && node->extras->is_twin) {
+    const graph::Edge& edge = node->edges[0];
+    return wrap_node(edge.node.get(), edge.row);
+  }
   const bool whole = row == graph::ValueData::whole;
   if (whole && node->extras && node->extras->wrapper) {
     return nb::borrow(static_cast<PyObject*>(node->extras->wrapper));

@@ -56,7 +56,7 @@ class Runner {
   void separate_twins() {
     twins_.clear();
     for (const Value& value : alike_) {
-      if (value.get()->use_count() > 1 && value.array().storage)
+      if (value.get()->use_count() > 1 && value.array().storage && !is_apart(*value.get()))
         value->array = graph::own_memory(value);
     }
   }
@@ -153,6 +153,7 @@ class Runner {
       }
     });
     allow_passes(pending, outputs);
+    set_twins_apart(pending);
   }
 
   static Values run_op(const Op& op, std::span<const Value> inputs,
@@ -225,6 +226,7 @@ class Runner {
         }
       });
       allow_passes(*rows[r], outputs);
+      set_twins_apart(*rows[r]);
     }
     return true;
   }
@@ -239,6 +241,29 @@ class Runner {
     if (target.handles > 0 && row != ValueData::whole)
       held_.emplace_back(base::Ref<ValueData>(&target));
     target.pending.reset();
+  }
+
+  static bool is_apart(const ValueData& value) {
+    return value.producer && value.producer->extras && value.producer->extras->is_twin;
+  }
+  // What the user holds of equal ops, which have one node, gets one of its own in front of that: a
+  // hook on it, or a gradient for it, is not the others'.
+  void set_twins_apart(Pending& pending) {
+    if (twins_.empty() || pending.op->is_view() || !twins_.contains(&pending)) return;
+    static const Op& alias = *graph::find_op("alias");
+    for_all_alike(pending, [&](Pending& alike) {
+      modes.position = alike.position;
+      for (const graph::Held& held : alike.outputs) {
+        if (!held.value || held.value->handles == 0 || !held.value->requires_grad) continue;
+        const Value value{base::Ref<ValueData>(held.value)};
+        base::Ref<graph::Node> own = graph::record(alias, {value}, {})[0]->producer;
+        own->extra().is_twin = true;
+        value->array = graph::own_memory(value);
+        value->producer = std::move(own);
+        value->output = 0;
+        value->row = ValueData::whole;
+      }
+    });
   }
 
   // Each of several equal ops has a graph of its own, as far as backward is concerned.

@@ -102,6 +102,7 @@ struct NodeExtras {
   std::unique_ptr<KeptValues> kept;
   std::unique_ptr<Rows> rows;
   std::unique_ptr<Gathered> gathered;
+  bool is_twin = false;     // stands before a node that several equal ops have in common
   std::string shown_as;     // the name of the composite that this node is the last part of
   void* wrapper = nullptr;  // bind's Python object for grad_fn, borrowed
 };

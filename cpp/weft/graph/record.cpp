@@ -19,11 +19,6 @@ namespace weft::graph {
 using base::ErrorKind;
 using tensor::Promotion;
 
-// In graph/gradient.cpp.
-const GradientPlan& plan_gradient(const Op& op, const Attributes& attributes,
-                                  std::span<const Value> inputs, std::span<const Value> outputs,
-                                  uint32_t needs, uint32_t defined);
-
 void save(Node& node, const Value& value, bool is_output, size_t index, uint32_t version) {
   if (value->inference) {
     base::fail(ErrorKind::gradient,

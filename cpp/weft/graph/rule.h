@@ -1,6 +1,8 @@
 // The argument of gradient rules. Include this (through ops.h) where rules are written.
 #pragma once
 
+#include <span>
+
 #include "weft/graph/node.h"
 #include "weft/graph/op.h"
 
@@ -42,5 +44,10 @@ class Gradient : public Arguments {
   uint32_t defined_;
   GradientPlan* plan_ = nullptr;  // notes reads while tracing
 };
+
+// Made on first use.
+const GradientPlan& plan_gradient(const Op& op, const Attributes& attributes,
+                                  std::span<const Value> inputs, std::span<const Value> outputs,
+                                  uint32_t needs, uint32_t defined);
 
 }  // namespace weft::graph

@@ -1,5 +1,7 @@
 // Random tensors. The key of each op's numbers is drawn when the op is recorded.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ops.h"
 #include "weft/kernels/map.h"
@@ -40,6 +42,25 @@ void floating_like(Call& call) {
 
 void require_probability(const Call& call, double p, std::string_view name) {
   call.require(p >= 0 && p <= 1, ErrorKind::value, name, " must be between 0 and 1, got ", p);
+}
+
+// Draws numbers one after the other in the order of the input's memory, as PyTorch does, and not in
+// the order of its indices.
+template <class Draw>
+void draw_like(const Call& call, const Array& out, const Draw& draw) {
+  const RandomStream stream = stream_of(call);
+  const Array& like = call.in(0);
+  Dims order(like.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return like.strides[a] > like.strides[b]; });
+  if (!stream.engine || std::is_sorted(order.begin(), order.end())) return draw(stream, out);
+  Dims sizes = out.sizes, strides = out.strides;
+  for (size_t i = 0; i < order.size(); ++i) sizes[i] = out.sizes[order[i]];
+  const Array drawn = Array::allocate(sizes, out.dtype);
+  draw(stream, drawn);
+  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = drawn.strides[i];
+  kernels::copy(drawn.view(out.sizes, strides, 0), out);
 }
 
 // Each row's numbers, drawn as the row alone would draw them.
@@ -146,7 +167,10 @@ OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None
     // PyTorch draws as many digits as the probabilities have.
     const bool is_short = !call.has("p") && call.in(0).dtype != DType::f64;
     const Array units = is_short ? Array::allocate(out.sizes, DType::f32) : drawn;
-    kernels::random_uniform(stream_of(call), units, 0, 1);
+    const auto draw = [](RandomStream stream, const Array& to) {
+      kernels::random_uniform(stream, to, 0, 1);
+    };
+    call.has("p") ? draw_like(call, units, draw) : draw(stream_of(call), units);
     if (is_short) kernels::copy(units, drawn);
     const Array given = call.has("p") ? Array() : call.contiguous(0, DType::f64);
     const double same = call.has("p") ? call.real("p") : 0;
@@ -175,7 +199,9 @@ OP(uniform,
     floating_like(call);
   },
   .run = kernel([](Call& call) {
-    kernels::random_uniform(stream_of(call), call.out(), call.real("low"), call.real("high"));
+    draw_like(call, call.out(), [&](RandomStream stream, const Array& out) {
+      kernels::random_uniform(stream, out, call.real("low"), call.real("high"));
+    });
   }),
   .gradient = no_gradient(is_random),
   .batch = differing_in("generator", [](const Batched& b) -> Values {
@@ -195,7 +221,14 @@ OP(gaussian,
     floating_like(call);
   },
   .run = kernel([](Call& call) {
-    kernels::random_normal(stream_of(call), call.out(), call.real("mean"), call.real("std"));
+    draw_like(call, call.out(), [&](RandomStream stream, const Array& out) {
+      // Not in groups of 16 where the input has gaps or another order, as in PyTorch.
+      const bool is_whole = !stream.engine || call.in(0).is_contiguous();
+      const int64_t count = out.count(), most = is_whole ? count : 8;
+      for (int64_t i = 0; i < count; i += most)
+        kernels::random_normal(stream, out.view({std::min(most, count - i)}, {1}, i),
+                               call.real("mean"), call.real("std"));
+    });
   }),
   .gradient = no_gradient(is_random),
   .batch = differing_in("generator", [](const Batched& b) -> Values {

@@ -6,7 +6,7 @@ import argparse
 from contextlib import nullcontext
 
 from weft.cli.command import CommandError, Commands
-from weft.cli.script import end_by_interrupt, run_script
+from weft.cli.script import end_by_interrupt, read_script, run_script
 from weft.compat import TorchIsLoadedError, answering_torch
 
 _DESCRIPTION = """\
@@ -32,9 +32,10 @@ def add_to(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the script and return its exit code."""
+    script = read_script(given.script, given.arguments)
     try:
         with answering_torch():
-            outcome = run_script(given.script, given.arguments, nullcontext())
+            outcome = run_script(script, nullcontext())
     except TorchIsLoadedError as error:
         raise CommandError(str(error)) from None
     if isinstance(outcome.error, KeyboardInterrupt):

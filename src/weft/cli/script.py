@@ -24,28 +24,46 @@ class Outcome:
     error: BaseException | None = None
 
 
-def run_script(path: str, arguments: Sequence[str], around: AbstractContextManager[Any]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that could be read, and the arguments it will find in `sys.argv[1:]`."""
+
+    path: str
+    source: bytes
+    arguments: Sequence[str]
+
+
+def read_script(path: str, arguments: Sequence[str]) -> Script:
+    """Read a script.
+
+    Raises:
+        CommandError: If it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - the name stays as it was given
+            return Script(path, file.read(), arguments)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def run_script(script: Script, around: AbstractContextManager[Any]) -> Outcome:
     """Run a script as the main module.
 
     `sys.argv`, `sys.path[0]` and `__main__` are what they would be; an exception is printed as
     Python prints it.
 
     Args:
-        path: The script.
-        arguments: What it finds in `sys.argv[1:]`.
+        script: What to run.
         around: Entered before the script's first line, left after its last.
-
-    Raises:
-        CommandError: If the script cannot be read.
     """
-    source = _read(path)
-    sys.argv[:] = [path, *arguments]
+    path = script.path
+    sys.argv[:] = [path, *script.arguments]
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - as Python does
     place = os.path.abspath(path)  # noqa: PTH100 - as Python does
     module = _main_module(place)
     try:
-        code = compile(source, place, "exec", dont_inherit=True)
+        code = compile(script.source, place, "exec", dont_inherit=True)
         with around:
             exec(code, vars(module))
     except SystemExit as error:
@@ -63,14 +81,6 @@ def end_by_interrupt() -> None:
     sys.stderr.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - the name stays as it was given
-            return file.read()
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _main_module(place: str) -> ModuleType:

@@ -10,7 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from weft.cli.command import CommandError, Commands
-from weft.cli.script import Outcome, end_by_interrupt, run_script
+from weft.cli.script import Outcome, end_by_interrupt, read_script, run_script
 from weft.viewer.live import Live
 from weft.viewer.page import PageMissingError
 from weft.viewer.pages import page_html
@@ -58,6 +58,7 @@ def add_to(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the script beside the server, and stay until Ctrl-C."""
+    script = read_script(given.script, given.arguments)
     store = Store(Path(given.script).name)
     with _server(store, given.host, given.port) as server:
         _announce(given, server)
@@ -68,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
             share=given.share,
             every=given.every,
         )
-        outcome = run_script(given.script, given.arguments, live)
+        outcome = run_script(script, live)
         store.end(_said(outcome))
         if given.save is not None:
             _save(store, given.save)

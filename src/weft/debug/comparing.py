@@ -6,7 +6,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
 from types import FunctionType, MethodType
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from weft.tracing import Node, Place, Trace
 
 MODES = ("eager", "lazy", "map", "batch=False", "cells", "parts")
+
+_NOT_REPEATABLE = (
+    "The function does not repeat itself: two runs in one mode differ, so nothing can be said of "
+    "the others. It reads something that changes; name tensors and modules of it as `state`."
+)
 
 # Relative to the largest number of the tensor, and of each number.
 _TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
@@ -128,17 +133,21 @@ def compare(
     # An example of a map has random numbers of its own: then the other modes run as one, too.
     is_mapped = "map" in names or "batch=False" in names
     snapshot = _Snapshot([function, state])
-    runs: list[_Run] = []
-    try:
-        for name in names:
-            snapshot.restore()
-            runs.append(_Run(name, function, snapshot, is_mapped=is_mapped))
-    finally:
+
+    def run_in(mode: str) -> _Run:
         snapshot.restore()
+        try:
+            return _Run(mode, function, snapshot, is_mapped=is_mapped)
+        finally:
+            snapshot.restore()
+
+    runs = [run_in(name) for name in names]
     for other in runs[1:]:
         found = _Pair(runs[0], other, names, tolerance).report()
         if found:
-            return found
+            # Nobody's mode is to blame if it does not even do the same in one of them twice.
+            itself = _Pair(runs[0], run_in(names[0]), (names[0], names[0]), tolerance).report()
+            return replace(itself, note=_NOT_REPEATABLE) if itself else found
     errors = {run.mode: run.error for run in runs if run.error is not None}
     return Comparison(names, ops=len(runs[0].values), errors=errors)
 

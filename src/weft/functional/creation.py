@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from weft import _core
@@ -302,6 +303,20 @@ def randn(
     return _finished(made, device, requires_grad)
 
 
+def in_memory_order(like: Tensor, draw: Callable[[list[int]], Tensor]) -> Tensor:
+    """Fill the shape of a tensor in the order of that tensor's memory, as PyTorch draws.
+
+    Args:
+        like: the tensor.
+        draw: makes a tensor of a shape, filled in the order of its indices.
+    """
+    axes = range(like.dim())
+    order = sorted(axes, key=lambda axis: -like.stride(axis))
+    if order == list(axes):
+        return draw(list(like.shape))
+    return draw([like.shape[axis] for axis in order]).permute([order.index(axis) for axis in axes])
+
+
 def rand_like(
     input: Tensor,
     *,
@@ -313,7 +328,9 @@ def rand_like(
 ) -> Tensor:
     """Draw uniformly from [0, 1), with the shape and dtype of another tensor."""
     _check("rand_like", ignored)
-    made = ops.rand(input.shape, generator=generator, dtype=dtype or input.dtype)
+    made = in_memory_order(
+        input, lambda size: ops.rand(size, generator=generator, dtype=dtype or input.dtype)
+    )
     return _finished(made, device, requires_grad)
 
 
@@ -328,7 +345,12 @@ def randn_like(
 ) -> Tensor:
     """Draw normally, with the shape and dtype of another tensor."""
     _check("randn_like", ignored)
-    made = ops.randn(input.shape, generator=generator, dtype=dtype or input.dtype)
+    dtype = dtype or input.dtype
+    if input.is_contiguous():
+        made = ops.randn(input.shape, generator=generator, dtype=dtype)
+    else:
+        place = in_memory_order(input, lambda size: ops.zeros(size, dtype=dtype))
+        made = ops.gaussian(place, generator=generator)
     return _finished(made, device, requires_grad)
 
 
@@ -382,7 +404,9 @@ def randint_like(
     """Draw integers from `low` to before `high`, with the shape and dtype of another tensor."""
     if high is None:
         low, high = 0, low
-    return randint(low, high, input.shape, dtype=dtype or input.dtype, **options)
+    return in_memory_order(
+        input, lambda size: randint(low, high, size, dtype=dtype or input.dtype, **options)
+    )
 
 
 @composite()

@@ -11,7 +11,7 @@ from weft._core import Tensor
 from weft._tensor import device as device_type
 from weft.functional.checks import as_list, numbers, wrap_dim, wrap_dims
 from weft.functional.composite import composite
-from weft.functional.creation import arange
+from weft.functional.creation import arange, in_memory_order
 
 ops = _core.ops
 
@@ -578,14 +578,18 @@ def random_(
     """Fill with random integers: from `start` to before `to`, or from 0 to before one argument."""
     if to is None and not start and self.dtype is _core.int64:
         # 2**63 is no bound that an int64 can say: draw all 64 bits and leave the sign out.
-        drawn = ops.randint(-(2**63), 2**63 - 1, self.shape, generator=generator)
+        low, high = -(2**63), 2**63 - 1
+        drawn = in_memory_order(
+            self, lambda size: ops.randint(low, high, size, generator=generator)
+        )
         return self.copy_(ops.bitwise_and(drawn, 2**63 - 1))
     if to is None:
         low, high = (0, start) if start else (0, _beyond_largest(self.dtype))
     else:
         low, high = start, to
-    drawn = ops.randint(low, high, self.shape, generator=generator)
-    return self.copy_(drawn)
+    return self.copy_(
+        in_memory_order(self, lambda size: ops.randint(low, high, size, generator=generator))
+    )
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -596,7 +600,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
         )
     if not lambd > 0:
         raise _core.ArgumentError(f"exponential_(): lambd must be positive; lambd is {lambd}.")
-    drawn = ops.rand(self.shape, generator=generator, dtype=_core.float64)
+    drawn = in_memory_order(
+        self, lambda size: ops.rand(size, generator=generator, dtype=_core.float64)
+    )
     return self.copy_(ops.log1p(-drawn) / -lambd)
 
 

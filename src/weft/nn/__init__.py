@@ -55,6 +55,7 @@ from weft.nn.flatten import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+from weft.nn.growing import grow_
 from weft.nn.lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -318,6 +319,7 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "functional",
+    "grow_",
     "init",
     "utils",
 ]

@@ -77,6 +77,15 @@ class _Numbered(Module):
         self._replace(items)
         return self
 
+    def _insert_child(self, name: str, module: Module) -> None:
+        if name.isdigit():
+            self.insert(int(name), module)
+        else:
+            super()._insert_child(name, module)
+
+    def _remove_child(self, name: str) -> None:
+        del self[list(self._module_names).index(name)]
+
     def pop(self, key: int | slice) -> Any:
         """Take a module out and return it."""
         taken = self[key]

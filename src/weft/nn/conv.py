@@ -20,7 +20,7 @@ def as_tuple(value: Any, length: int) -> tuple[int, ...]:
     return tuple(value) if hasattr(value, "__iter__") else (value,) * length
 
 
-class _Convolution(Module):
+class Convolution(Module):
     """What all convolutions share: sizes, parameters and text."""
 
     dimensions: int
@@ -125,7 +125,7 @@ class _Convolution(Module):
         return text
 
 
-class _Forward(_Convolution):
+class _Forward(Convolution):
     """A convolution, with the arguments of Conv1d and Conv2d."""
 
     def __init__(
@@ -215,7 +215,7 @@ class Conv2d(_Forward):
         return self._run(F.conv2d, input)
 
 
-class _Transposed(_Convolution):
+class _Transposed(Convolution):
     """The gradient of a convolution as an operation of its own."""
 
     transposed = True

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.nn.changing import change
 from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
 
@@ -325,6 +326,114 @@ class Module(_core.Forward):
         if name not in parent._module_names:
             raise AttributeError(f"{type(self).__name__} has no module at {target!r}.")
         setattr(parent, name, module)
+
+    # ---- changes that optimizers follow ----------------------------------------------------------
+
+    def replace_(self, name: str, new: Any, *, like: str | None = None) -> Any:
+        """Put a module or parameter in the place of another; optimizers follow.
+
+        Parameters that no module has any more leave their optimizers, which forget their state.
+        A new parameter joins the groups of the one whose name it takes over. One that takes over
+        no name joins the group that the others of the old module are in, or, if that had no
+        parameters, those of the module around it.
+
+        Args:
+            name: the dotted path of what is replaced.
+            new: what comes there.
+            like: the path of a module, of which new parameters join the groups instead, name by
+                name.
+
+        Returns:
+            What was there.
+
+        Raises:
+            ValueError: if a new parameter could join several groups; nothing is changed then.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+            >>> optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+            >>> model.replace_("1", nn.Linear(2, 5))
+            Linear(in_features=2, out_features=2, bias=True)
+            >>> optimizer.param_groups[0]["params"][2] is model[1].weight
+            True
+        """
+        parent, leaf = self._parent_of(name)
+        kind = Module if leaf in parent._module_names else Parameter
+        old = parent.__dict__.get(leaf)
+        if leaf not in (*parent._module_names, *parent._parameter_names) or old is None:
+            raise AttributeError(f"{type(self).__name__} has no module or parameter at {name!r}.")
+        if not isinstance(new, kind):
+            raise TypeError(
+                f"replace_(): new must be a {kind.__name__}, as {name} is, not a "
+                f"{type(new).__name__}."
+            )
+        near = None if like is None else self.get_submodule(like)
+        change(self, name, lambda: setattr(parent, leaf, new), old=old, new=new, like=near)
+        return old
+
+    def insert_(self, name: str, new: Module, *, like: str | None = None) -> Self:
+        """Add a module; optimizers follow.
+
+        Its parameters join the group that those of the module around it are in.
+
+        Args:
+            name: the dotted path that it gets. In a Sequential or ModuleList, those from that
+                position on move up by one.
+            new: the module.
+            like: the path of a module, of which new parameters join the groups instead, name by
+                name.
+
+        Raises:
+            ValueError: if a new parameter could join several groups; nothing is changed then.
+
+        Example:
+            >>> import weft
+            >>> from weft import nn
+            >>> model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+            >>> optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+            >>> len(model.insert_("1", nn.Linear(2, 2)))
+            3
+            >>> len(optimizer.param_groups[0]["params"])
+            6
+        """
+        parent, leaf = self._parent_of(name)
+        if not isinstance(cast("Any", new), Module):
+            raise TypeError(f"insert_(): new must be a Module, not a {type(new).__name__}.")
+        near = None if like is None else self.get_submodule(like)
+        change(self, name, lambda: parent._insert_child(leaf, new), new=new, like=near)
+        return self
+
+    def remove_(self, name: str) -> Module:
+        """Take a module out; optimizers follow.
+
+        Parameters that no module has any more leave their optimizers, which forget their state.
+
+        Args:
+            name: its dotted path. In a Sequential or ModuleList, those behind it move down by one.
+
+        Returns:
+            The module.
+        """
+        parent, leaf = self._parent_of(name)
+        old = self.get_submodule(name)
+        change(self, name, lambda: parent._remove_child(leaf), old=old)
+        return old
+
+    def _parent_of(self, name: str) -> tuple[Module, str]:
+        path, _, leaf = name.rpartition(".")
+        if not leaf:
+            raise AttributeError(f"{type(self).__name__} has no part at {name!r}.")
+        return self.get_submodule(path), leaf
+
+    def _insert_child(self, name: str, module: Module) -> None:
+        if name in self._module_names:
+            raise KeyError(f"{type(self).__name__} already has a module {name!r}; see replace_().")
+        self.add_module(name, module)
+
+    def _remove_child(self, name: str) -> None:
+        delattr(self, name)
 
     # ---- walks ---------------------------------------------------------------------------------
 

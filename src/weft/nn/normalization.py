@@ -184,7 +184,7 @@ class GroupNorm(Module):
         )
 
 
-class _Running(Module):
+class RunningNorm(Module):
     """What batch and instance norm share: parameters for each channel and running statistics."""
 
     ranks: tuple[int, ...]  # how many dimensions an input may have
@@ -248,7 +248,7 @@ class _Running(Module):
         )
 
 
-class _BatchNorm(_Running):
+class _BatchNorm(RunningNorm):
     def __init__(
         self,
         num_features: int,
@@ -316,7 +316,7 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
-class _InstanceNorm(_Running):
+class _InstanceNorm(RunningNorm):
     def __init__(
         self,
         num_features: int,

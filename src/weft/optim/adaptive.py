@@ -105,6 +105,8 @@ class Adagrad(Optimizer):
         fused: accepted for PyTorch programs.
     """
 
+    _first_values = {"sum": "initial_accumulator_value"}  # noqa: RUF012 (ClassVar in the base class)
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -138,16 +140,20 @@ class Adagrad(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for param in group["params"]:
-                start = _core.ops.zeros_like(param.detach())
-                start.fill_(group["initial_accumulator_value"])
-                self.state[param] = {"step": 0, "sum": start}
+                self._begin(group, param)
+
+    def _begin(self, group: Group, param: Tensor) -> dict[str, Any]:
+        start = _core.ops.zeros_like(param.detach())
+        start.fill_(group["initial_accumulator_value"])
+        self.state[param] = {"step": 0, "sum": start}
+        return self.state[param]
 
     def _update(self, group: Group) -> None:
         with no_grad():
             for param in group["params"]:
                 if param.grad is None:
                     continue
-                state = self.state[param]
+                state = self.state[param] or self._begin(group, param)
                 slope = _slope(group, param, param.grad)
                 rate = float(group["lr"]) / (1 + state["step"] * group["lr_decay"])
                 state["step"] += 1

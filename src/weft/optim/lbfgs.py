@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._following import Growth
 from weft.autograd import enable_grad, no_grad
 from weft.optim.line_search import Point, strong_wolfe
 from weft.optim.optimizer import Optimizer, check_settings
@@ -73,6 +74,15 @@ class LBFGS(Optimizer):
     @property
     def _params(self) -> list[Tensor]:
         return self.param_groups[0]["params"]
+
+    def grown_state(self, param: Tensor, growth: Growth) -> dict[str, Any]:
+        """Return nothing: what is known of the curvature is of all parameters as one vector."""
+        del param, growth
+        return {}
+
+    def parameters_changed(self) -> None:
+        """Begin anew."""
+        self.state.clear()
 
     # ---- all parameters as one vector ------------------------------------------------------------
 

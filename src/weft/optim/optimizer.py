@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
+from weft import _following
 from weft._core import Tensor
+from weft._following import Group, Growth
 from weft.autograd import enable_grad
+from weft.functional.creation import full
 
-Group: TypeAlias = dict[str, Any]
 StepHook: TypeAlias = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -48,6 +50,9 @@ class Optimizer:
         defaults: the settings of groups that do not say otherwise.
     """
 
+    # What tensors of the state begin with: the name of a setting. Others begin with zeros.
+    _first_values: ClassVar[Mapping[str, str]] = {}
+
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
@@ -65,6 +70,7 @@ class Optimizer:
         groups = given if isinstance(given[0], dict) else [{"params": given}]
         for group in groups:
             self.add_param_group(cast("Group", group))
+        _following.sign_up(self)
 
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters with settings of its own.
@@ -142,6 +148,41 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return HookHandle(self._post_hooks, hook)
 
+    # ---- models that change --------------------------------------------------------------------
+
+    def grown_state(self, param: Tensor, growth: Growth) -> dict[str, Any]:
+        """Return the state of a parameter as it is after growth.
+
+        Tensors of the parameter's shape keep their old elements; new ones are what they are at a
+        parameter's first step. The rest stays as it is.
+
+        Args:
+            param: the parameter, still in its old shape.
+            growth: where its elements will be.
+
+        Raises:
+            ValueError: if the state has a tensor of another shape; subclasses that keep such define
+                this method.
+        """
+        owners = (g for g in self.param_groups if any(p is param for p in g["params"]))
+        settings = next(owners, self.defaults)
+        state = dict(self.state[param])
+        for name, entry in state.items():
+            if not isinstance(entry, Tensor) or entry.dim() == 0:
+                continue
+            if entry.shape != param.shape:
+                raise ValueError(
+                    f"{type(self).__name__} cannot follow growth: it keeps {name} of shape "
+                    f"{tuple(entry.shape)} for a parameter of shape {tuple(param.shape)}."
+                )
+            first = settings[self._first_values[name]] if name in self._first_values else 0.0
+            grown = full(growth.after, float(first), dtype=entry.dtype)
+            state[name] = growth.write(entry, grown)
+        return state
+
+    def parameters_changed(self) -> None:
+        """Hear that parameters have grown, come or gone; for subclasses that must know."""
+
     # ---- state ---------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
@@ -202,6 +243,7 @@ class Optimizer:
         self.state = defaultdict(dict, state["state"])
         self._pre_hooks = []
         self._post_hooks = []
+        _following.sign_up(self)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -97,6 +97,8 @@ class Rprop(PlainOptimizer):
         tensor([0.5000, 0.5000])
     """
 
+    _first_values = {"step_size": "lr"}  # noqa: RUF012 (ClassVar in the base class)
+
     def __init__(
         self,
         params: Iterable[Any],

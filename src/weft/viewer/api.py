@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any, cast
 
 from weft._core import Tensor
@@ -42,6 +43,12 @@ def graph(x: Any, *args: Any, **kwargs: Any) -> Graph:
         _no_arguments(tensors, args, kwargs)
         return Graph(trace_tensors(tensors))
     if callable(x):
+        if isgeneratorfunction(x) or iscoroutinefunction(x):
+            raise TypeError(
+                f"graph(x, *args): {title_of(x)} is a generator or async function, whose body does "
+                "not run when it is called; give a function that runs it, such as "
+                "`lambda: list(x(...))`"
+            )
         trace, exception = record_call(x, args, kwargs, title_of(x))
         return Graph(trace, exception=exception)
     raise TypeError(
