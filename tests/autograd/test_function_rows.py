@@ -79,19 +79,34 @@ def test_gradients_outside(cube: Any) -> None:
 def test_several_outputs_and_shared_inputs() -> None:
     class Both(Function):
         @staticmethod
-        def forward(ctx: Any, x: Tensor, scale: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        def forward(
+            ctx: Any, x: Tensor, scale: Tensor, n: int, nothing: None
+        ) -> tuple[Tensor, Tensor]:
+            assert nothing is None
             ctx.save_for_backward(x, scale)
             return x * scale, x.sum() * n
 
         @staticmethod
         def backward(ctx: Any, first: Tensor, second: Tensor) -> tuple[Any, ...]:
             x, scale = ctx.saved_tensors
-            return first * scale + second * 2, (first * x).sum(), None
+            return first * scale + second * 2, (first * x).sum(), None, None
 
     x, scale = floats(4, 3).requires_grad_(), floats().requires_grad_()
-    first, second = vmap(lambda r: Both.apply(r, scale, 2))(x)
+    first, second = vmap(lambda r: Both.apply(r, scale, 2, None))(x)
     assert_equal(first, x * scale)
     assert_equal(second, 2 * x.sum(1))
     by_x, by_scale = weft.autograd.grad(first.sum() + second.sum(), (x, scale))
     assert_equal(by_x, weft.ones_like(x) * scale + 2)
     assert_equal(by_scale, x.sum())
+
+
+@pytest.mark.parametrize("wrong", [lambda x: x[0, 0], lambda x: x[:2]])
+def test_a_rule_with_too_few_rows(wrong: Any) -> None:
+    class Wrong(Cube):
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Tensor) -> tuple[Tensor, int]:
+            del info, in_dims
+            return wrong(x).reshape(-1), 0
+
+    with pytest.raises(ValueError, match="vmap: expected 4 rows in dimension 0"):
+        vmap(Wrong.apply)(floats(4, 3))

@@ -68,8 +68,9 @@ nb::tuple outside_vmap(const nb::callable& function, const std::vector<TensorObj
 
 // Gives a row the rows of another one of its shape, which have a history outside.
 void take_rows(const TensorObject& tensor, const TensorObject& other) {
-  if (tensor.data().array().sizes != other.data().array().sizes || !other.value()->mapped)
+  if (tensor.data().array().sizes != other.data().array().sizes)
     base::fail(ErrorKind::shape, "vmap: a function's vmap gives another shape than its forward");
+  if (!tensor.value()->mapped) return;  // the same for all rows
   tensor.value()->mapped = other.value()->mapped;
 }
 
@@ -93,14 +94,14 @@ void define_vmap(nb::module_& module) {
       [](nb::handle object) {
         return is_tensor(object.ptr()) && static_cast<bool>(value_of(object.ptr())->mapped);
       },
-      "Tell whether an object is a row of a vmap.");
+      nb::arg().none(), "Tell whether an object is a row of a vmap.");
   module.def(
       "has_rows",
       [](nb::handle object) {
         return modes.vmap && is_tensor(object.ptr()) &&
                modes.vmap->rows_of(value_of(object.ptr())) != nullptr;
       },
-      "Tell whether an object is a row of the innermost vmap.");
+      nb::arg().none(), "Tell whether an object is a row of the innermost vmap.");
 }
 
 }  // namespace weft::bind

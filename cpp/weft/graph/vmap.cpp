@@ -147,6 +147,10 @@ bool Vmap::concerns(const Op& op, const Attributes& attributes,
 
 Value Vmap::enter(Value rows) const {
   Dims sizes = rows.sizes();
+  if (sizes.empty() || sizes[0] != this->rows) {
+    base::fail(ErrorKind::shape, "vmap: expected ", this->rows,
+               " rows in dimension 0; the shape is ", sizes);
+  }
   sizes.erase(0);
   Value one(Array::meta(std::move(sizes), rows.dtype()));
   if (rows->requires_grad) {
