@@ -28,7 +28,7 @@ bool draws(const Op& op, const Attributes& attributes) {
   return op.random && !(op.sig.find("training") && !Arguments(op, attributes).flag("training"));
 }
 
-// One op for all rows, outside; `one` are the inputs as one row has them.
+// One op of a vmap, run for all its rows.
 class RowRun {
  public:
   RowRun(const Call& call, const Vmap& vmap) : call_(call), vmap_(vmap) {
