@@ -34,6 +34,8 @@ def build_cases(weft: Any, torch: Any, settings: Settings) -> dict[str, Callable
         "chain": partial(small.measure_chain, weft, torch, settings),
         "act": pair("act"),
         "adam": pair("adam"),
+        "per-example": pair("per-example"),
+        "jacobian": pair("jacobian"),
         "lstm": partial(small.measure_lstm, weft, torch, settings),
     }
     # Small work is measured with one thread, whatever the case before it had set.

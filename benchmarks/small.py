@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from itertools import repeat
 from typing import Any
@@ -154,11 +155,54 @@ def lstm_layer(library: Any) -> Loop:
     return loop
 
 
+def per_example_gradients(library: Any) -> Loop:
+    """A gradient of that MLP for each of 64 examples, by vmap of grad."""
+    func = importlib.import_module(f"{library.__name__}.func")
+    model = mlp(library)
+    parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
+    generator = np.random.default_rng(0)
+    inputs = library.from_numpy(generator.standard_normal((64, 4), dtype=np.float32))
+    labels = library.from_numpy(generator.integers(0, 2, 64))
+
+    def loss(parameters: Any, x: Any, y: Any) -> Any:
+        scores = func.functional_call(model, parameters, (x[None],))
+        return library.nn.functional.cross_entropy(scores, y[None])
+
+    gradients = func.vmap(func.grad(loss), in_dims=(None, 0, 0))
+
+    def loop(count: int) -> None:
+        for _ in repeat(None, count):
+            gradients(parameters, inputs, labels)
+
+    return loop
+
+
+def jacobian(library: Any) -> Loop:
+    """The Jacobian of that MLP's outputs for its inputs, for each of 64 examples."""
+    func = importlib.import_module(f"{library.__name__}.func")
+    model = mlp(library)
+    parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
+    inputs = library.ones(64, 4)
+
+    def call(x: Any) -> Any:
+        return func.functional_call(model, parameters, (x,))
+
+    jacobians = func.vmap(func.jacrev(call))
+
+    def loop(count: int) -> None:
+        for _ in repeat(None, count):
+            jacobians(inputs)
+
+    return loop
+
+
 PAIRS = {
     "op": ("small op, recorded (8 floats)", recorded_op, 8.0, None),
     "op-unrecorded": ("small op, not recorded", unrecorded_op, None, 8.0),
     "act": ("act: MLP at batch 1, sample", act, 8.0, None),
     "adam": ("Adam step of the MLP, batch 32", adam_step, 5.0, None),
+    "per-example": ("a gradient for each of 64 examples", per_example_gradients, 1.0, None),
+    "jacobian": ("a Jacobian for each of 64 examples", jacobian, 1.0, None),
 }
 
 

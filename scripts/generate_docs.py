@@ -45,6 +45,11 @@ MODULE_PAGES = {
         ("weft.autograd", "weft.autograd.functional", "weft.autograd.graph"),
         "Differentiation.",
     ),
+    "func": (
+        "weft.func",
+        ("weft.func",),
+        "Functions of functions: derivatives, many examples at once, modules without state.",
+    ),
     "batching": (
         "weft.batching",
         ("weft.batching",),

@@ -65,6 +65,7 @@ from weft._tensor import (  # noqa: E402
     from_numpy,
     tensor,
 )
+from weft._vmap import vmap  # noqa: E402
 from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from weft.batching import cell, explain, lazy, map  # noqa: E402
 from weft.random import (  # noqa: E402
@@ -113,6 +114,7 @@ def __getattr__(name: str) -> _Any:
     if name in {
         "debug",
         "distributions",
+        "func",
         "serialization",
         "tracing",
     }:  # not every program needs them

@@ -345,6 +345,7 @@ from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
 from weft.functional.reductions import vector_norm as vector_norm
 from weft.functional.copies import view_copy as view_copy
+from weft._vmap import vmap as vmap
 from weft.functional.joining import vsplit as vsplit
 from weft.functional.joining import vstack as vstack
 from weft.functional.selection import where as where
@@ -1018,6 +1019,7 @@ __all__ = [
     "vector_norm",
     "view",
     "view_copy",
+    "vmap",
     "vsplit",
     "vstack",
     "where",

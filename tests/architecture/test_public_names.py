@@ -32,6 +32,7 @@ MODULES = (
     "weft.pytree",
     "weft.serialization",
     "weft.distributions",
+    "weft.func",
     "weft.utils.checkpoint",
     "weft.utils.data",
 )

@@ -134,6 +134,15 @@ def test_derivatives_of_any_order() -> None:
         y = result.sum()
 
 
+def test_powers_of_negative_numbers_along_a_vector() -> None:
+    """The exponent is a constant, also where the gradient is differentiated for its own."""
+    x, v = leaf(-2), leaf(0)
+    (pulled,) = grad(x**3, x, v, create_graph=True)
+    (pushed,) = grad(pulled.sum(), v, create_graph=True)
+    assert pushed.tolist() == [12]
+    assert grad(pushed.sum(), x)[0].tolist() == [-12]
+
+
 def test_create_graph_through_backward() -> None:
     x = leaf(3)
     (x**3).sum().backward(create_graph=True)

@@ -222,3 +222,16 @@ def test_hooks_of_a_cell_are_called() -> None:
     handle.remove()
     module(weft.ones(2))
     assert [output.tolist() for output in seen] == [[2.0, 2.0]]
+
+
+def test_what_a_body_kept_has_no_values() -> None:
+    kept = []
+
+    @weft.cell
+    def keep(x: weft.Tensor) -> weft.Tensor:
+        kept.append(x)
+        return x * 2
+
+    keep(weft.ones(3))
+    with pytest.raises(ValueError, match="reads a value"):
+        weft.zeros(3).add_(kept[0])

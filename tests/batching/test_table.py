@@ -8,27 +8,13 @@ from typing import Any
 import pytest
 
 import weft
-from tests.ops.row import Call, Make, Row, Sample, assert_close, flatten, is_tensor, to_call
-from tests.ops.table import TABLE, row_id
+from tests.ops.examples import EXAMPLES, ROWS, assert_same, examples_of, map_tensors
+from tests.ops.row import Call, Row, Sample, assert_close, flatten, is_tensor, to_call
+from tests.ops.table import row_id
 from weft import _core
 
 # Few examples, over and over: no use of lazy evaluation that one would want.
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
-
-EXAMPLES = 3
-
-
-def examples_of(row: Row) -> list[list[Sample]]:
-    """Return, for each sample of a row, examples of the same shapes with other values."""
-    makes = [Make(row.dtypes[0], f"{row.name}{i}") for i in range(EXAMPLES)]
-    return [list(examples) for examples in zip(*(row.samples(make) for make in makes), strict=True)]
-
-
-def map_tensors(value: Any, change: Any) -> Any:
-    """Apply a function to the tensors among arguments."""
-    if isinstance(value, list | tuple):
-        return type(value)([map_tensors(item, change) for item in value])
-    return change(value) if is_tensor(value) else value
 
 
 def to_calls(row: Row, examples: Sequence[Sample]) -> list[Call]:
@@ -73,18 +59,6 @@ def gradients_of(number: Any, calls: Sequence[Call]) -> list[Any]:
     if not number.requires_grad:
         return [None] * len(leaves)
     return list(weft.autograd.grad(number, leaves, allow_unused=True, retain_graph=True))
-
-
-def assert_same(row: Row, got: Sequence[Any], expected: Sequence[Any]) -> None:
-    assert len(got) == len(expected)
-    for ours, theirs in zip(got, expected, strict=True):
-        assert (ours is None) == (theirs is None)
-        if ours is not None:
-            assert ours.dtype == theirs.dtype
-            assert_close(ours, theirs.detach().numpy(), row.dtypes[0], row.tolerance)
-
-
-ROWS = [row for row in TABLE if row.reference is not None and examples_of(row)]
 
 
 # Rules that do not cover every call, and which calls they leave out.

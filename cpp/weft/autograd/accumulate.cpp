@@ -34,6 +34,11 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
   graph::Leaf& leaf = *node.extras->leaf;
   if (!gradient || !leaf.tensor) return;
   const TensorRef tensor(leaf.tensor);
+  if (gradient->mapped) {
+    base::fail(base::ErrorKind::gradient,
+               "vmap: backward() inside the function cannot add to .grad, which all rows share; "
+               "return the gradients of weft.func.grad or weft.autograd.grad instead");
+  }
   if (gradient.sizes() != tensor->value().sizes()) {
     base::fail(base::ErrorKind::shape, "backward: a leaf was ", gradient.sizes(),
                " when this graph was recorded and is ", tensor->value().sizes(),

@@ -114,7 +114,7 @@ class Arrivals {
     arrived.products.clear();
   }
 
-  bool is_recorded() const { return modes_.grad || modes_.tracer; }
+  bool is_recorded() const { return modes_.grad || modes_.tracer || modes_.vmap; }
   // Whether rows that no gradient has reached hold nothing yet, not even zeros.
   bool is_row_by_row(const Arrived& arrived) const {
     const graph::NodeExtras* extras = arrived.node->extras.get();

@@ -116,7 +116,7 @@ class Backward {
       const Value gradient = part_of(arrived, hook.output, hook.row);
       if (!gradient) continue;
       if (Value replaced = hook.hook->call(gradient)) {
-        graph::demand(replaced);
+        graph::settle(replaced);
         if (replaced.sizes() != gradient.sizes()) {
           base::fail(ErrorKind::shape, "a hook on the result of ", place(node),
                      " returned a gradient of shape ", replaced.sizes(), " for one of shape ",
@@ -240,7 +240,7 @@ class Backward {
 
   const Request& request_;
   graph::Modes& modes_ = graph::modes;  // looked up once: they are of this thread
-  graph::Observer* const observer_ = modes_.observer;
+  graph::Observer* const observer_ = modes_.vmap ? nullptr : modes_.observer;
   Arrivals arrivals_{modes_};
   std::unordered_multimap<Node*, size_t> captures_;
   std::unordered_set<Node*> wanted_, leads_on_;

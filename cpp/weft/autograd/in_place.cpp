@@ -6,6 +6,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
+#include "weft/graph/vmap.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::autograd {
@@ -36,6 +37,22 @@ Value look_through(const ViewChain& chain, Value value) {
   return value;
 }
 
+// The base with another part in place of what a chain of views shows of it.
+Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
+  const int64_t count = base.count();
+  const Value all = ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64);
+  const Value places = look_through(chain, ops::reshape(all, base.sizes()));
+  if (!places.array().is_non_overlapping()) {
+    base::fail(
+        ErrorKind::gradient,
+        "unsupported operation: more than one element of the written-to tensor refers to a "
+        "single memory location. Please clone() the tensor before performing the operation.");
+  }
+  const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
+                                    ops::reshape(part, {-1}), {0});
+  return ops::reshape(flat, base.sizes());
+}
+
 // The history of a base after one of its views was written: inputs are the old base and what was
 // written.
 class ViewWrite : public graph::CustomRule {
@@ -64,12 +81,7 @@ class ViewWrite : public graph::CustomRule {
       graph::record_into(ops::op_copy, operands, {}, part.array());
       return result;
     }
-    const int64_t count = result.count();
-    const Value all = ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64);
-    const Value places = ops::reshape(look_through(chain_, ops::reshape(all, sizes_)), {-1});
-    const Value written = ops::zeros(places.sizes(), graph::DType::boolean);
-    const Value flat = ops::index_put(ops::reshape(result, {count}), {places}, written, {0});
-    return ops::reshape(flat, sizes_);
+    return with_part(result, chain_, ops::zeros({1}, graph::DType::boolean));
   }
 
   ViewChain chain_;
@@ -111,11 +123,10 @@ void refuse_what_would_be_wrong(TensorData& tensor, std::string_view name) {
   }
 }
 
-// What is not computed yet cannot be written over: the result takes its place. Views of the tensor
-// are made again from it when they are next used.
-static void replace_pending(TensorData& tensor, const graph::Op& op, const Values& inputs,
-                            graph::Attributes attributes) {
-  const Value old = tensor.value();
+// What has no memory yet cannot be written over: this takes its place. Views of the tensor are made
+// again from it when they are next used.
+static Value replacement(const Value& old, const graph::Op& op, const Values& inputs,
+                         graph::Attributes attributes) {
   Value written = graph::record(op, inputs, std::move(attributes))[0];
   if (written.sizes() != old.sizes()) {
     base::fail(ErrorKind::shape, op.name, "_: output with shape ", old.sizes(),
@@ -125,8 +136,23 @@ static void replace_pending(TensorData& tensor, const graph::Op& op, const Value
     base::fail(ErrorKind::dtype, op.name, "_: result type ", tensor::name_of(written.dtype()),
                " can't be cast to the desired output type ", tensor::name_of(old.dtype()));
   }
-  if (written.dtype() != old.dtype()) written = ops::cast(written, old.dtype());
-  tensor.rebind(std::move(written));
+  return written.dtype() == old.dtype() ? written : ops::cast(written, old.dtype());
+}
+
+// Inside vmap a tensor has no memory, or gets rows by being written.
+static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values& inputs,
+                           graph::Attributes attributes, const graph::Vmap& vmap) {
+  TensorData* base = tensor.base();
+  if ((base ? *base : tensor).made_in < vmap.id) {
+    base::fail(ErrorKind::unsupported, "vmap: ", op.name,
+               "_ would write rows into a tensor that was made outside of the function and has "
+               "none; make it inside, or return what is to be written");
+  }
+  refuse_what_would_be_wrong(tensor, op.name);
+  Value written = replacement(tensor.value(), op, inputs, std::move(attributes));
+  TensorData& whole = base ? *base : tensor;
+  if (base) written = with_part(base->value(), tensor.view_chain(), written);
+  whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
 }
 
 // A row of a batch lies in memory with its neighbours: before it is written it gets its own.
@@ -146,14 +172,14 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {
-    return replace_pending(tensor, op, inputs, std::move(attributes));
+    return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
   }
+  if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, inputs))
+    return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
   modes.lazy = false;
-  if (graph::Pending::live() > 0) {
-    graph::demand(inputs);
-    graph::demand(tensor.value());
-  }
+  graph::demand(inputs);
+  graph::demand(tensor.value());
   refuse_what_would_be_wrong(tensor, op.name);
   if (graph::lazy_was_used()) leave_batch(tensor, inputs);
   const Value old = tensor.value();

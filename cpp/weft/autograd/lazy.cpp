@@ -324,7 +324,7 @@ class Walk {
 
 bool gradients_can_wait(const Request& request) {
   return modes.lazy && modes.park && !modes.observer && !modes.executor && !modes.tracer &&
-         !modes.save_hooks && !request.accumulate && !request.inputs.empty() &&
+         !modes.vmap && !modes.save_hooks && !request.accumulate && !request.inputs.empty() &&
          std::any_of(request.roots.begin(), request.roots.end(),
                      [](const Value& root) { return static_cast<bool>(root->pending); });
 }

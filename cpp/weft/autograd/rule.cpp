@@ -72,11 +72,11 @@ bool was_packed(const Node& node) {
 Values run_rule(Node& node, const Values& gradients) {
   if (!node.op) {
     Values results = node.extras->custom->backward(node, gradients);
-    graph::demand(results);
+    graph::settle(results);
     return results;
   }
   const GradientPlan& plan = *node.plan;
-  if (plan.fused && !modes.grad && !modes.tracer && !was_packed(node)) {
+  if (plan.fused && graph::may_leave_unrecorded() && !was_packed(node)) {
     refuse_second_backward(node);
     return run_fused(node, plan, gradients);
   }

@@ -79,7 +79,7 @@ Value restore(Node& node, size_t number) {
   if (!modes.grad || index == graph::Saved::neither || !(is_output || was_packed)) return value;
   // Under create_graph it takes part in the graph again, as what it was when it was saved.
   const graph::Edge edge = is_output ? graph::Edge{Ref<Node>(&node), index} : node.edges[index];
-  Value connected(value.array());
+  const Value connected = without_history(value);
   connected->producer = edge.node;
   connected->output = edge.output;
   connected->row = edge.row;

@@ -1,4 +1,6 @@
 // Backward for Python, the modes of recording, and facts about graphs.
+#include <unordered_set>
+
 #include "ops.h"
 #include "weft/autograd/engine.h"
 #include "weft/autograd/lazy.h"
@@ -73,7 +75,7 @@ void add_root(autograd::Request& request, const TensorObject& root,
 // Everything that the engine looks at, at once: what a map's examples wait for runs together.
 void compute(const autograd::Request& request) {
   for (const auto* values : {&request.roots, &request.gradients, &request.inputs})
-    graph::demand(*values);
+    graph::settle(*values);
 }
 
 nb::tuple run_backward(const std::vector<TensorObject>& tensors,
@@ -112,6 +114,36 @@ void backward_of_one(const TensorObject& tensor) {
   autograd::run_backward(request);
 }
 
+// Whether a tensor's graph has leaves other than these. What is pending stays so.
+bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject>& leaves) {
+  std::unordered_set<const void*> seen;
+  std::vector<const Node*> nodes;
+  std::vector<const graph::Pending*> pending;
+  const auto visit_node = [&](const Node* node) {
+    if (node && seen.insert(node).second) nodes.push_back(node);
+  };
+  const auto visit = [&](const Value& value) {
+    if (!value || !value->requires_grad) return;
+    if (!value->pending) return visit_node(value->producer.get());
+    if (seen.insert(value->pending.get()).second) pending.push_back(value->pending.get());
+  };
+  for (const TensorObject& leaf : leaves) seen.insert(leaf.value()->producer.get());
+  visit(tensor.value());
+  while (!pending.empty() || !nodes.empty()) {
+    if (!pending.empty()) {
+      const graph::Pending& next = *pending.back();
+      pending.pop_back();
+      for (const Value& input : next.inputs) visit(input);
+      continue;
+    }
+    const Node& next = *nodes.back();
+    nodes.pop_back();
+    if (next.is_leaf()) return true;
+    for (const graph::Edge& edge : next.edges) visit_node(edge.node.get());
+  }
+  return false;
+}
+
 void bump_version(const TensorObject& tensor) {
   tensor::Storage& storage = *tensor.computed().array().storage;
   graph::run_readers(storage);
@@ -143,6 +175,8 @@ void define_autograd(nb::module_& module) {
   module.def(
       "set_keep_values", [](bool wanted) { return std::exchange(modes.keep_values, wanted); },
       "Let nodes keep their results; return what it was.");
+  module.def("has_other_leaves", has_other_leaves,
+             "Tell whether a tensor's graph has leaves other than these.");
   module.def("live_nodes", Node::live, "Return the number of graph nodes alive.");
   module.def("show_as", show_as, "Let a tensor's grad_fn go by the name of a composite.");
   module.def("bump_version", bump_version, "Count a write to a tensor's memory.");

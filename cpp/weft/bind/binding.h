@@ -20,6 +20,7 @@ struct TensorObject {
   TensorData& data() const { return tensor_of(ptr()); }
   const Value& value() const { return value_of(ptr()); }
   const Value& computed() const { return computed_value_of(ptr()); }
+  const Value& settled() const { return settled_value_of(ptr()); }
 };
 
 // A Python function that the graph holds; garbage collection looks for it there.
@@ -54,6 +55,7 @@ void define_hooks(nb::module_& module);
 void define_functions(nb::module_& module);
 void define_autograd(nb::module_& module);
 void define_traces(nb::module_& module);
+void define_vmap(nb::module_& module);
 
 }  // namespace weft::bind
 

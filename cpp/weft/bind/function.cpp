@@ -88,11 +88,11 @@ void save_all(Node& node, PythonRule& rule, const std::vector<std::optional<Tens
   for (const std::optional<TensorObject>& item : saved) {
     rule.saved.push_back(item ? static_cast<int>(node.saved.size()) : -1);
     if (!item) continue;
-    const Value& value = item->computed();
-    const uint32_t version = value.array().storage->version;
+    const Value& value = item->settled();
+    const uint32_t version = value->mapped ? 0 : value.array().storage->version;
     const size_t output = find_in(outputs, *item), input = find_in(inputs, *item);
     if (output < outputs.size() && kinds[output] != OutputKind::not_differentiable) {
-      graph::save(node, Value(value.array()), true, output, version);  // without history: no cycle
+      graph::save(node, without_history(value), true, output, version);  // no cycle
     } else {
       graph::save(node, value, false, input < inputs.size() ? input : graph::Saved::neither,
                   version);
@@ -126,9 +126,9 @@ nb::tuple attach_function(const std::string& name, const nb::callable& backward,
                           const std::vector<std::optional<TensorObject>>& saved, bool materialize) {
   Values given, results;
   std::vector<OutputKind> kinds;
-  for (const TensorObject& input : inputs) given.push_back(input.computed());
+  for (const TensorObject& input : inputs) given.push_back(input.settled());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    results.push_back(Value(outputs[i].computed().array()));
+    results.push_back(without_history(outputs[i].settled()));
     results[i]->traced = outputs[i].value()->traced;
     const auto kind = static_cast<OutputKind>(i < given_kinds.size() ? given_kinds[i] : 0);
     kinds.push_back(tensor::is_floating(results[i].dtype()) ? kind

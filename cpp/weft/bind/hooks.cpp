@@ -65,7 +65,7 @@ struct RetainHook : graph::GradientHook {
 };
 
 Node& producer_of(const TensorObject& tensor, const char* what) {
-  const Value& value = tensor.computed();
+  const Value& value = tensor.settled();
   if (!value->producer) {
     base::fail(ErrorKind::gradient, "cannot ", what, " on a tensor that doesn't require gradient");
   }

@@ -170,7 +170,7 @@ class Parser {
                  "this one is ",
                  tensor::name_of(index.dtype()));
     }
-    if (index.rank() == 0) {
+    if (index.rank() == 0 && !index->mapped) {
       Object number = Object::check(PyLong_FromLongLong(read_integer(index)));
       apply(number.get());
       return;

@@ -7,6 +7,7 @@
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/strand.h"
+#include "weft/graph/vmap.h"
 
 namespace weft::bind {
 namespace {
@@ -45,6 +46,7 @@ void run_and_watch(std::span<const Value> values) {
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
 void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
+    if (value && value->mapped) graph::refuse_reading(*value->mapped);
     if (value && !value.array().storage && !value->pending) {
       base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
     }
@@ -119,7 +121,7 @@ PyObject* run_tensors(PyObject*, PyObject* tensors) {
       if (!is_tensor(item)) raise(PyExc_TypeError, "expected tensors");
       values.push_back(value_of(item));
     }
-    graph::demand(values);
+    graph::settle(values);
     Py_RETURN_NONE;
   });
 }

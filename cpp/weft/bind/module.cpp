@@ -78,6 +78,7 @@ NB_MODULE(_core, module) {
   define_functions(module);
   define_autograd(module);
   define_traces(module);
+  define_vmap(module);
   define_memory(module);
   define_threads(module);
 }

@@ -148,7 +148,7 @@ nb::object wrap_node(Node* node, int32_t row) {
 
 PyObject* grad_function(const Value& value) {
   if (!value->requires_grad) Py_RETURN_NONE;
-  graph::demand(value);
+  graph::settle(value);
   if (!value->producer || value->producer->is_leaf()) Py_RETURN_NONE;
   return wrap_node(value->producer.get(), value->row).release().ptr();
 }

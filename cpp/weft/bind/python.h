@@ -95,6 +95,9 @@ inline const Value& value_of(PyObject* object) { return tensor_of(object).value(
 // The same, computed: for those who look at its memory or its place in the graph.
 inline const Value& computed_value_of(PyObject* object) { return graph::demand(value_of(object)); }
 
+// The same for those who look at its place in the graph only.
+inline const Value& settled_value_of(PyObject* object) { return graph::settle(value_of(object)); }
+
 PyObject* wrap(Value value);              // a new Tensor
 PyObject* wrap(const TensorRef& tensor);  // its existing Python object, or a new one; None for null
 // A new Tensor that is a view of `parent` if its Value says so.

@@ -338,7 +338,8 @@ PyObject* get_base(PyObject* self, void*) {
   return guarded([&] { return wrap(TensorRef(tensor_of(self).base())); });
 }
 PyObject* get_version(PyObject* self, void*) {
-  return PyLong_FromUnsignedLong(computed_value_of(self).array().storage->version);
+  return guarded(
+      [&] { return PyLong_FromUnsignedLong(computed_value_of(self).array().storage->version); });
 }
 PyObject* get_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -435,7 +436,7 @@ PyObject* method_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(tensor_of(self).array().offset);
 }
 PyObject* method_pointer(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(computed_value_of(self).array().data());
+  return guarded([&] { return PyLong_FromVoidPtr(computed_value_of(self).array().data()); });
 }
 PyObject* method_is_contiguous(PyObject* self, PyObject*) {
   return PyBool_FromLong(tensor_of(self).array().is_contiguous());
@@ -493,7 +494,7 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
     auto* tensor_class = reinterpret_cast<PyTypeObject*>(type);
     Object self = Object::check(tensor_class->tp_alloc(tensor_class, 0));
-    auto* tensor = new TensorData(Value(computed_value_of(data).array()));
+    auto* tensor = new TensorData(without_history(settled_value_of(data)));
     tensor->retain();
     reinterpret_cast<PyTensor*>(self.get())->tensor = tensor;
     tensor->wrapper = self.get();

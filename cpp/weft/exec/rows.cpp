@@ -10,7 +10,6 @@
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
 #include "weft/kernels/map.h"
-#include "weft/tensor/promotion.h"
 
 namespace weft::exec {
 
@@ -155,43 +154,6 @@ void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
   stacked->producer = std::move(node);
 }
 
-// The dtype of a 0-d tensor gives way to others; with rows it would not, so it gives way here.
-void promote_rows(const graph::Batched& batch, Values& inputs) {
-  using tensor::Promotion;
-  Promotion promotion;
-  uint32_t rows = 0;  // of 0-d tensors
-  bool uniform = true;
-  const auto first = static_cast<size_t>(batch.op.shape.masks);
-  for (size_t i = first; i < inputs.size(); ++i) {
-    const bool is_scalar = !batch.is_number(i) && batch.rank(i) == 0;
-    promotion.add(batch.dtype(i), batch.is_number(i) ? Promotion::number
-                                  : is_scalar        ? Promotion::zero_dim
-                                                     : Promotion::tensor);
-    uniform = uniform && batch.dtype(i) == batch.dtype(first);
-    if (is_scalar && batch.is_stacked(i)) rows |= bit_of(i);
-  }
-  if (!rows || uniform || batch.op.shape.result == graph::Result::first) return;
-  static const graph::Op& cast = *graph::find_op("cast");
-  const tensor::DType dtype = promotion.result();
-  for (size_t i = first; i < inputs.size(); ++i) {
-    if ((rows & bit_of(i)) && batch.dtype(i) != dtype)
-      inputs[i] = graph::record(cast, {inputs[i]}, {dtype})[0];
-  }
-}
-
-// An op of the same name over the stacked inputs: right for element-wise ops, whose shapes
-// broadcast from the end.
-Values run_pointwise(const graph::Batched& batch) {
-  int64_t rank = 0;
-  for (size_t i = 0; i < batch.input_count(); ++i) rank = std::max(rank, batch.rank(i));
-  Values inputs;
-  for (size_t i = 0; i < batch.input_count(); ++i) {
-    inputs.push_back(batch.is_stacked(i) ? batch.with_rows(i, rank) : batch.in(i));
-  }
-  promote_rows(batch, inputs);
-  return {graph::record_pointwise(batch.op, inputs)};
-}
-
 // A value that all rows share, once for each.
 Value spread(const Value& value, Dims sizes, int64_t rows) {
   static const graph::Op& expand = *graph::find_op("expand");
@@ -200,30 +162,6 @@ Value spread(const Value& value, Dims sizes, int64_t rows) {
   result->has_rows = true;
   return result;
 }
-
-// One instruction of a Program whose inputs have their rows already.
-class SlotBatch : public graph::Batched {
- public:
-  SlotBatch(const graph::Instruction& instruction, const Values& one, const Values& given,
-            int64_t rows, uint32_t stacked)
-      : Batched(*instruction.op, instruction.attributes, one, rows, stacked), given_(given) {}
-  const graph::Attributes& row_attributes(int64_t) const override { return attributes; }
-
- protected:
-  Value stack(size_t i, int64_t rank) const override {
-    static const graph::Op& view = *graph::find_op("view");
-    const Value& value = given_[i];
-    Dims sizes = one_[i].sizes();
-    while (static_cast<int64_t>(sizes.size()) < rank) sizes.insert(0, 1);
-    if (!value->has_rows) return spread(value, sizes, rows());
-    sizes.insert(0, rows());
-    return value.sizes() == sizes ? value : graph::record(view, {value}, {sizes})[0];
-  }
-  Value shared(size_t i) const override { return given_[i]; }
-
- private:
-  const Values& given_;
-};
 
 // All rows of a batch at once.
 class ManyRows : public ProgramRun {
@@ -238,16 +176,14 @@ class ManyRows : public ProgramRun {
 
  private:
   Values apply(const graph::Instruction& instruction, const Values& given) override {
-    uint32_t stacked = 0;
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (given[i] && given[i]->has_rows) stacked |= bit_of(i);
-    }
-    if (!stacked) return graph::record(*instruction.op, given, instruction.attributes);
+    std::vector<bool> has_rows;
+    for (const Value& value : given) has_rows.push_back(value && value->has_rows);
+    if (std::find(has_rows.begin(), has_rows.end(), true) == has_rows.end())
+      return graph::record(*instruction.op, given, instruction.attributes);
     Values one;
     for (int slot : instruction.inputs) one.push_back(slot < 0 ? Value() : op_.metas[slot]);
-    const SlotBatch batch(instruction, one, given, batch_.rows(), stacked);
-    if (instruction.op->pointwise()) return run_pointwise(batch);
-    return instruction.op->batch.function ? instruction.op->batch.function(batch) : Values();
+    return graph::run_batch_rule(graph::GivenRows(*instruction.op, instruction.attributes, one,
+                                                  given, has_rows, batch_.rows()));
   }
   void at(size_t k) override { batch_.at(op_.program.instructions[k], k); }
   void skip() override { batch_.skip(); }
@@ -295,7 +231,7 @@ Values RowBatch::run() {
   modes.rows = &table_;
   modes.grad = pending_[0]->grad;
   modes.position = pending_[0]->position;
-  Values outputs = op.batch.function ? op.batch.function(*this) : run_pointwise(*this);
+  Values outputs = graph::run_batch_rule(*this);
   if (outputs.empty() && pending_[0]->op_count() > 1) forbid_instruction();
   for (const Value& output : outputs) {
     if (!output) continue;

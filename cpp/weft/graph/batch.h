@@ -64,4 +64,31 @@ class Batched : public Arguments {
   uint32_t stacked_;
 };
 
+// Of one application whose inputs have their rows already.
+class GivenRows : public Batched {
+ public:
+  // `one` are metas of one row's inputs; `has_rows` says which of `given` have rows.
+  GivenRows(const Op& op, const Attributes& attributes, std::span<const Value> one,
+            const Values& given, const std::vector<bool>& has_rows, int64_t rows)
+      : Batched(op, attributes, one, rows, bits_of(has_rows)), given_(given), has_rows_(has_rows) {}
+  const Attributes& row_attributes(int64_t) const override { return attributes; }
+
+ protected:
+  Value stack(size_t i, int64_t rank) const override;
+  Value shared(size_t i) const override { return given_[i]; }
+
+ private:
+  static uint32_t bits_of(const std::vector<bool>& flags) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < flags.size(); ++i) bits |= flags[i] ? bit_of(i) : 0;
+    return bits;
+  }
+  const Values& given_;
+  const std::vector<bool>& has_rows_;
+};
+
+// The op's batch rule; of an element-wise op, whose shapes broadcast, the op itself. Nothing if
+// there is none for this case.
+Values run_batch_rule(const Batched& batch);
+
 }  // namespace weft::graph

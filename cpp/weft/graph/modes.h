@@ -19,6 +19,7 @@ struct Program;
 class ProgramBuilder;
 struct PackedTensor;
 struct RowTable;
+struct Vmap;
 
 // Decides when a recorded application runs.
 struct Executor {
@@ -48,12 +49,16 @@ struct Modes {
   Observer* observer = nullptr;        // watches the run
   int32_t module = -1;                 // the call of a module that runs now, as it counts them
   ProgramBuilder* tracer = nullptr;    // notes each application while a Program is made
+  Vmap* vmap = nullptr;                // the innermost one whose function runs now
   SaveHooks* save_hooks = nullptr;
   const std::shared_ptr<const RowTable>* rows = nullptr;  // while a batch of them runs
   Position position = 0;  // when not 0: what is recorded now is blamed on this position
 };
 
 inline thread_local constinit Modes modes;
+
+// Whether results may be computed without anybody noting how.
+inline bool may_leave_unrecorded() { return !modes.grad && !modes.tracer && !modes.vmap; }
 
 // Where Python last read a number from a value that had a gradient; for messages.
 inline Position last_item_read = 0;

@@ -59,6 +59,14 @@ void Pending::destroy(Pending* pending) noexcept {
 
 int64_t Pending::live() { return tape().ops; }
 int64_t Pending::dropped() { return dropped_count; }
+void settle(std::span<const Value> values) {
+  Values computed;
+  for (const Value& value : values) {
+    if (value && !value->mapped) computed.push_back(value);
+  }
+  demand(computed);
+}
+
 void count_dropped(int64_t ops) { dropped_count += ops; }
 
 namespace {

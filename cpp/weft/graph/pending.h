@@ -62,6 +62,12 @@ inline const Value& demand(const Value& value) {
   return value;
 }
 
+// The same for those who look at their place in the graph only: inside vmap nothing has memory.
+inline const Value& settle(const Value& value) {
+  return value && value->mapped ? value : demand(value);
+}
+void settle(std::span<const Value> values);
+
 // Whether anything has ever been pending: programs without it are spared some care.
 bool lazy_was_used();
 

@@ -113,10 +113,6 @@ bool Instruction::is_needed(const std::vector<bool>& slots) const {
   return false;
 }
 
-void Batched::at(const Instruction& instruction, size_t) const {
-  modes.position = instruction.position;
-}
-
 Values Program::apply(std::span<const Value> inputs) const {
   std::vector<Value> slots(inputs.begin(), inputs.end());
   slots.insert(slots.end(), constants.begin(), constants.end());

@@ -11,6 +11,7 @@
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
+#include "weft/graph/vmap.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::graph {
@@ -229,7 +230,7 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
     if (plan.saved_outputs & bit_of(i)) {
       const Array& array = outputs[i].array();
       // Its producer is this very node, so only the array is kept: no cycle.
-      const Value kept(array);
+      const Value kept = without_history(outputs[i]);
       if (modes.tracer) modes.tracer->alias(kept, outputs[i]);
       save(*node, kept, true, i, version_of(array) + (in_place ? 1 : 0));
     }
@@ -451,6 +452,8 @@ Value record_small_pending(const Op& op, std::span<const Value> inputs) {
 }  // namespace
 
 Value record_pointwise(const Op& op, std::span<const Value> inputs) {
+  if (modes.vmap) [[unlikely]]
+    return std::move(record(op, inputs)[0]);
   if (modes.lazy && !modes.observer) [[unlikely]] {
     if (can_wait(op, {})) {
       if (Value next = record_in_strand(op, inputs)) return next;
@@ -483,7 +486,7 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
 }
 
 // What only finds out shapes or makes a Program is no part of the run.
-bool is_watched() { return modes.observer && !modes.executor && !modes.tracer; }
+bool is_watched() { return modes.observer && !modes.executor && !modes.tracer && !modes.vmap; }
 
 Values record_watched(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
   Observer* observer = modes.observer;
@@ -506,9 +509,26 @@ Values record_watched(const Op& op, std::span<const Value> inputs, const Attribu
   return outputs;
 }
 
+// Inside vmap: what depends on its rows runs for all of them at once, everything else outside.
+Values record_in_vmap(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
+  Call call(op, attributes, inputs);
+  if (op.is_composite()) return run_composite(call);
+  if (op.is_program()) return static_cast<const ProgramOp&>(op).program.apply(inputs);
+  if (!modes.vmap->concerns(op, attributes, inputs)) {
+    const OutsideVmap outside;
+    return record(op, inputs, attributes);
+  }
+  infer(call);
+  Values outputs = run_mapped(call);
+  finish(call, std::span(outputs.data(), outputs.size()), false);
+  return outputs;
+}
+
 }  // namespace
 
 Values record(const Op& op, std::span<const Value> inputs, Attributes attributes) {
+  if (modes.vmap) [[unlikely]]
+    return record_in_vmap(op, inputs, attributes);
   if (is_watched()) [[unlikely]]
     return record_watched(op, inputs, attributes);
   return record_unseen(op, inputs, attributes);
@@ -562,6 +582,7 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
   }
   ModesGuard guard;
   modes.lazy = false;
+  modes.vmap = nullptr;
   const double begin = is_watched() ? seconds_now() : 0;
   const uint64_t first_node = begin ? Node::next_sequence() : 0;
   if (begin) modes.observer->will_write(given);
@@ -642,7 +663,7 @@ void leave_batch(const Value& row) {
 Value detach(const Value& value, Cut why) {
   static const Op& alias = *find_op("alias");
   Value result;
-  if (value->pending && modes.lazy) {
+  if ((value->pending && modes.lazy) || value->mapped) {
     ModesGuard guard;
     modes.grad = false;
     modes.observer = nullptr;

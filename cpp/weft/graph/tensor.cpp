@@ -20,10 +20,11 @@ TensorData::~TensorData() {
 }
 
 void TensorData::set_requires_grad(bool wanted) {
-  const Value& current = demand(value());
+  const Value& current = settle(value());
   if (current->requires_grad == wanted) return;
   // What was recorded before saw it as it was.
-  if (Pending::live() > 0 && current.get()->use_count() > 1) run_readers(*current.array().storage);
+  if (Pending::live() > 0 && current.get()->use_count() > 1 && !current->mapped)
+    run_readers(*current.array().storage);
   if (!wanted) {
     if (!is_leaf()) {
       base::fail(ErrorKind::gradient,

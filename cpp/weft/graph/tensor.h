@@ -8,6 +8,8 @@
 
 namespace weft::graph {
 
+uint32_t vmap_now();  // which call of vmap runs now; 0: none
+
 struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   explicit TensorData(Value value) { hold(std::move(value)); }
   ~TensorData();
@@ -51,6 +53,7 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   base::Ref<TensorData> grad;
   void* wrapper = nullptr;  // bind's Python object, borrowed
   bool retains_grad = false;
+  uint32_t made_in = vmap_now();  // the call of vmap inside which it was made; 0: none
 
  private:
   void refresh();

@@ -4,6 +4,7 @@
 
 #include "weft/graph/node.h"
 #include "weft/graph/strand.h"
+#include "weft/graph/vmap.h"
 
 namespace weft::graph {
 namespace {
@@ -52,6 +53,12 @@ void ValueData::take_history(const ValueData& other) {
   requires_grad = other.requires_grad;
   cut = other.cut;
   cut_at = other.cut_at;
+}
+
+Value without_history(const Value& value) {
+  Value result(value.array());
+  result->mapped = value->mapped;
+  return result;
 }
 
 Value number_value(double number) { return cached_number(number, DType::f64); }

@@ -26,6 +26,7 @@ using Position = uint32_t;
 enum class Cut : uint8_t { none, detach, no_grad, integer, not_differentiable, leaf };
 
 struct ViewOf;
+struct Mapped;
 
 struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   Array array;                 // shape, dtype, strides; storage is empty until computed
@@ -39,10 +40,11 @@ struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   uint32_t traced = 0;         // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
-  bool has_rows = false;   // dimension 0 counts rows of a batch
-  bool is_number = false;  // came from a Python number: promotes weakly
-  bool inference = false;  // made in inference mode
-  base::Ref<ViewOf> view;  // set on results of view ops
+  bool has_rows = false;     // dimension 0 counts rows of a batch
+  bool is_number = false;    // came from a Python number: promotes weakly
+  bool inference = false;    // made in inference mode
+  base::Ref<ViewOf> view;    // set on results of view ops
+  base::Ref<Mapped> mapped;  // inside vmap: the rows that this one stands for (graph/vmap.h)
 
   static constexpr int32_t whole = -1;
 
@@ -96,6 +98,9 @@ struct ViewOf : base::RefCounted<ViewOf>, base::Pooled<ViewOf> {
 };
 
 using Values = base::SmallVector<Value, 3>;
+
+// Another value of the same memory.
+Value without_history(const Value& value);
 
 Value number_value(double number);
 Value number_value(int64_t number);

@@ -207,10 +207,47 @@ Value weight_of(const Arguments& a, const Value& image, const Value& small, cons
                             a.integers("padding"), a.integers("dilation"), a.integer("groups"));
 }
 
-// Images one by one: the rows take the place of N, which is 1.
+// A dimension and the next one as one, and a dimension as two, of which the first has `count`.
+Value joined(const Value& value, int64_t dim) {
+  Dims sizes = value.sizes();
+  sizes[dim] *= sizes[dim + 1];
+  sizes.erase(dim + 1);
+  return reshape(value, sizes);
+}
+Value parted(const Value& value, int64_t dim, int64_t count) {
+  Dims sizes = value.sizes();
+  sizes[dim] /= count;
+  sizes.insert(dim, count);
+  return reshape(value, sizes);
+}
+
+// Kernels of each row's own: the rows are groups, (rows, N, C, ...) is (N, rows * C, ...). Only
+// where no single row is asked for later, because they are not in dimension 0 on the way.
+Values rows_as_groups(const Batched& b) {
+  if (modes.rows) return {};
+  std::vector<Attribute> attributes;
+  for (size_t i = 0; i < b.attributes.size(); ++i) attributes.push_back(b.attributes[i]);
+  attributes[b.op.sig.find("groups")->index] = b.integer("groups") * b.rows();
+  const auto in_channels = [&](size_t i) { return joined(transpose(b.with_rows(i), 0, 1), 1); };
+  const bool makes_kernels = b.op.name == "convolution_weight";
+  Values inputs{in_channels(0), makes_kernels ? in_channels(1) : joined(b.with_rows(1), 0)};
+  if (!makes_kernels) inputs.push_back(b.was_given(2) ? joined(b.with_rows(2), 0) : Value());
+  const Value result = graph::record(b.op, inputs, Attributes(std::move(attributes)))[0];
+  if (makes_kernels) return {parted(result, 0, b.rows())};
+  return {transpose(parted(result, 1, b.rows()), 0, 1)};
+}
+
+// Images one by one: the rows take the place of N, which is 1, or come before it.
 Values image_rows(const Batched& b) {
-  if (b.is_stacked(1) || b.is_stacked(2) || b.sizes(0)[0] != 1) return {};
-  const Values inputs{squeeze(b.with_rows(0), {{1}}), b.in(1), b.was_given(2) ? b.in(2) : Value()};
+  if (b.is_stacked(1) || b.is_stacked(2)) return rows_as_groups(b);
+  const bool several = b.sizes(0)[0] != 1;
+  if (several && modes.rows) return {};
+  const Value bias = b.was_given(2) ? b.in(2) : Value();
+  if (several) {
+    const Values inputs{joined(b.with_rows(0), 0), b.in(1), bias};
+    return {parted(graph::record(b.op, inputs, b.attributes)[0], 0, b.rows())};
+  }
+  const Values inputs{squeeze(b.with_rows(0), {{1}}), b.in(1), bias};
   return {unsqueeze(graph::record(b.op, inputs, b.attributes)[0], 1)};
 }
 
@@ -295,7 +332,7 @@ OP(convolution_weight,
     return {g.needs(0) ? spread(g, g.input(1), v, g.input_sizes(0)) : Value(),
             g.needs(1) ? cut(convolved(g, g.input(0), v), g.input_sizes(1)) : Value()};
   },
-  .batch = no_batch("it adds up over all images of one example"),
+  .batch = rows_as_groups,
 };
 
 }  // namespace weft::ops

@@ -71,7 +71,7 @@ Values matrix_rows(const Batched& b) {
 static Value weight_gradient(const Value& a, const Value& b) {
   const int64_t wide = a.size(-1), high = b.size(-1);
   const int64_t rows = a.count() / std::max<int64_t>(wide, 1);
-  const bool later = !modes.grad && !modes.tracer && !modes.executor &&
+  const bool later = graph::may_leave_unrecorded() && !modes.executor &&
                      rows * (wide + high) < wide * high;
   graph::ModesGuard guard;
   modes.lazy = later;

@@ -16,7 +16,9 @@ Value zeros_of(const Value& gradient) { return where(lt(gradient, gradient), gra
 // A number in the gradient's dtype: by itself it is computed with in the default one, which may be
 // narrower. Tensors are as they are.
 Value in_dtype_of(const Value& gradient, const Value& operand) {
-  return operand->is_number ? where(lt(gradient, gradient), gradient, operand) : operand;
+  if (!operand->is_number) return operand;
+  const Value number = where(lt(gradient, gradient), gradient, operand);
+  return number->requires_grad ? graph::detach(number) : number;
 }
 
 // Of the larger or smaller of two: equal ones share the gradient evenly.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weft import _core
 from weft._core import Node
 from weft._tensor import Tensor
+from weft._vmap import vmap
 from weft.autograd import functional, graph
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -102,7 +103,8 @@ def grad(
         retain_graph: Keep what was saved, so that it can run again; by default as create_graph.
         create_graph: Record backward itself, for higher derivatives.
         allow_unused: Return None for inputs that the outputs do not depend on instead of raising.
-        is_grads_batched: Not supported yet.
+        is_grads_batched: The gradients of the outputs have a first dimension more, along which lie
+            several of them; so have the results.
         materialize_grads: Return zeros instead of None for unused inputs.
 
     Returns:
@@ -118,15 +120,16 @@ def grad(
         >>> weft.autograd.grad(x * x, x)
         (tensor(6.),)
     """
-    if is_grads_batched:
-        raise _core.UnsupportedError("grad(): is_grads_batched is not supported yet")
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if grad_outputs is None:
         gradients: tuple[Tensor | None, ...] = (None,) * len(roots)
     else:
         gradients = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    results = _core.run_backward(roots, gradients, wanted, keep, create_graph, False)
+    if is_grads_batched:
+        results = _batched(roots, gradients, wanted, create_graph)
+    else:
+        results = _core.run_backward(roots, gradients, wanted, keep, create_graph, False)
     if materialize_grads:
         return tuple(
             _core.ops.zeros(list(given.shape), dtype=given.dtype) if result is None else result
@@ -141,3 +144,21 @@ def grad(
                     f"allow_unused=True if this is the desired behavior."
                 )
     return results
+
+
+def _batched(
+    roots: tuple[Tensor, ...],
+    gradients: tuple[Tensor | None, ...],
+    wanted: tuple[Tensor, ...],
+    create_graph: bool,
+) -> tuple[Any, ...]:
+    """Run backward once for all gradients; inputs that were not used get None."""
+    used: list[bool] = []
+
+    def pull(*given: Tensor | None) -> list[Tensor]:
+        results = _core.run_backward(roots, given, wanted, True, create_graph, False)
+        used.extend(result is not None for result in results)
+        return [result for result in results if result is not None]
+
+    found = iter(vmap(pull, in_dims=tuple(None if x is None else 0 for x in gradients))(*gradients))
+    return tuple(next(found) if is_used else None for is_used in used)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._tensor import Tensor
+from weft.autograd.function_rows import VmapInfo, apply_to_rows, has_rule, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,6 +231,42 @@ class Function:
         )
 
     vjp = backward
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
+        """Compute the outputs for all examples of `weft.vmap`; subclasses may define it.
+
+        Without it, a function with a gradient is applied to one example after the other.
+
+        Args:
+            info: How many examples there are, and what random ops are to do.
+            in_dims: Where each argument has its examples; None for those that have none.
+            args: The arguments, with all examples.
+
+        Returns:
+            The outputs, and where they have their examples.
+
+        Example:
+            >>> import weft
+            >>> class Twice(weft.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(x):
+            ...         return 2 * x
+            ...
+            ...     @staticmethod
+            ...     def setup_context(ctx, inputs, output):
+            ...         pass
+            ...
+            ...     @staticmethod
+            ...     def vmap(info, in_dims, x):
+            ...         print(info.batch_size, "examples at once")
+            ...         return Twice.apply(x), in_dims[0]
+            >>> weft.vmap(Twice.apply)(weft.ones(2, 3)).shape
+            2 examples at once
+            torch.Size([2, 3])
+        """
+        raise NotImplementedError("vmap is not implemented.")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -254,6 +291,11 @@ class Function:
             >>> Twice.apply(weft.tensor([1.0], requires_grad=True)).grad_fn.name()
             'TwiceBackward'
         """
+        rows = None
+        if any(map(_core.is_row, args)):
+            if not any(map(_core.has_rows, args)):
+                return _core.call_outside(cls.apply, *args)
+            rows = apply_to_rows(cls, args)
         state = _State(cls, args)
         needs = tuple(isinstance(item, Tensor) and item.requires_grad for item in args)
         ctx = FunctionCtx(state, needs)
@@ -262,11 +304,13 @@ class Function:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args)
             else:
-                output = cls.forward(*args)
+                output = cls.forward(*args) if rows is None or not has_rule(cls) else rows
                 cls.setup_context(ctx, args, output)
         finally:
             _core.set_grad_enabled(is_recording)
         outputs = _as_tuple(output)
+        if rows is not None:
+            take_rows(outputs, _as_tuple(rows))
         if is_recording and any(needs):
             outputs = _attach(ctx, state, args, outputs)
         else:

@@ -7,11 +7,13 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
+from weft.functional.row_by_row import row_by_row
 from weft.functional.selection import index_add, repeat_interleave
 
 ops = _core.ops
 
 
+@row_by_row
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

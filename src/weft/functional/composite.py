@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.row_by_row import row_by_row
 
 ops = _core.ops
 
@@ -24,7 +25,7 @@ WRITERS: dict[str, Callable[..., Any]] = {}
 
 
 def composite(
-    shown_as: str | None = None, *, in_place: bool = False
+    shown_as: str | None = None, *, in_place: bool = False, reads_values: bool = False
 ) -> Callable[[_Function], _Function]:
     """Make a function of tensors behave like an op.
 
@@ -32,15 +33,17 @@ def composite(
         shown_as: the name of the result's `grad_fn`; that of the last part if not given.
         in_place: whether there is a form with a trailing underscore, which writes its first
             argument.
+        reads_values: whether it must run row by row inside vmap.
     """
 
     def decorate(function: _Function) -> _Function:
         name = function.__name__
+        body = row_by_row(function) if reads_values else function
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                result = function(*args, **kwargs)
+                result = body(*args, **kwargs)
             except (AttributeError, RuntimeError, TypeError) as error:
                 text = str(error)
                 if text.startswith(f"{name}("):

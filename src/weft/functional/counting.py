@@ -194,7 +194,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@composite()
+@composite(reads_values=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Count how often each non-negative integer occurs, or add up weights at its occurrences.
 
@@ -232,7 +232,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return ops.index_backward(added, [input.to(_core.int64)], (length,), [0])
 
 
-@composite()
+@composite(reads_values=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
     """Count elements in equal bins.
 

@@ -9,6 +9,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.functional.composite import composite, show_as
 from weft.functional.linear_algebra import pairwise_distance
+from weft.functional.row_by_row import row_by_row
 
 ops = _core.ops
 
@@ -350,6 +351,7 @@ def kl_div(
     return reduced("kl_div", values, reduction)
 
 
+@row_by_row
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,

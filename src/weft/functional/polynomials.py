@@ -8,6 +8,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import as_tensor
+from weft.functional.row_by_row import row_by_row
 
 ops = _core.ops
 
@@ -15,6 +16,7 @@ ops = _core.ops
 _Next = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
 
+@row_by_row
 def _polynomial(input: Any, n: Any, first: Callable[[Tensor], Tensor], following: _Next) -> Tensor:
     """Evaluate polynomials whose degrees may differ from element to element."""
     degrees = as_tensor(n)

@@ -11,6 +11,7 @@ from weft.functional import return_types
 from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite, show_as
 from weft.functional.creation import arange
+from weft.functional.row_by_row import row_by_row
 from weft.functional.selection import kth_smallest
 from weft.functional.shaping import diagonal, movedim
 
@@ -516,6 +517,7 @@ def trace(input: Tensor) -> Tensor:
     return ops.sum(diagonal(input))
 
 
+@row_by_row
 def quantile(
     input: Tensor,
     q: Any,

@@ -84,7 +84,7 @@ def argwhere(input: Tensor) -> Tensor:
     return ops.nonzero(input)
 
 
-@composite()
+@composite(reads_values=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Turn class numbers into vectors with a one at that place.
 
@@ -499,7 +499,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return ops.index_select(flat, 0, places)
 
 
-@composite(in_place=True)
+@composite(in_place=True, reads_values=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the elements of `source`, in order, where a mask holds, in a copy.
 
@@ -520,7 +520,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return ops.reshape(ops.index_put(flat, [places], values, [0]), shape)
 
 
-@composite()
+@composite(reads_values=True)
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -228,7 +228,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return result.reshape(sizes)
 
 
-@composite()
+@composite(reads_values=True)
 def nanquantile(
     input: Tensor,
     q: Any,
