@@ -50,5 +50,6 @@ def _op_doc(op: Any) -> str:
 _declared: Any = vars(_core.OpFunction)["__doc__"]
 _core.OpFunction.__doc__ = property(_op_doc)  # type: ignore[assignment]
 for _name, _value in vars(_core).items():
-    if isinstance(_value, type) and not _name.startswith("_") and _value is not _core.OpFunction:
-        _value.__doc__ = _ClassDoc(_value.__doc__ or "", _name)  # type: ignore[assignment]
+    # Of some, __doc__ is that of what an instance holds.
+    if isinstance(_value, type) and not _name.startswith("_") and isinstance(_value.__doc__, str):
+        _value.__doc__ = _ClassDoc(_value.__doc__, _name)  # type: ignore[assignment]
