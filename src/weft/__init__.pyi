@@ -16,6 +16,7 @@ from weft._core import DTypeError as DTypeError
 from weft._core import Generator as Generator
 from weft._core import GradientError as GradientError
 from weft._core import InternalError as InternalError
+from weft._core import LinAlgError as LinAlgError
 from weft._core import OutOfMemoryError as OutOfMemoryError
 from weft._core import OutOfRangeError as OutOfRangeError
 from weft._core import ShapeError as ShapeError
@@ -69,6 +70,10 @@ from weft.functional.linear_algebra import cdist as cdist
 from weft.batching.cells import cell as cell
 from weft.functional.activations import celu as celu
 from weft.functional.activations import celu as celu_
+from weft.functional.linalg_aliases import chain_matmul as chain_matmul
+from weft.functional.linalg_aliases import cholesky as cholesky
+from weft.functional.linalg_aliases import cholesky_inverse as cholesky_inverse
+from weft.functional.linalg_aliases import cholesky_solve as cholesky_solve
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
 from weft.functional.real_numbers import conj as conj
@@ -91,6 +96,7 @@ from weft.functional.statistics import cumulative_trapezoid as cumulative_trapez
 from weft._core import default_generator as default_generator
 from weft.functional.elementwise import deg2rad as deg2rad
 from weft.functional.elementwise import deg2rad as deg2rad_
+from weft.functional.linalg_aliases import det as det
 from weft.functional.copies import detach_copy as detach_copy
 from weft._tensor import device as device
 from weft.functional.shaping import diag as diag
@@ -159,6 +165,7 @@ from weft.functional.selection import index_put as index_put
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.functional.linear_algebra import inner as inner
+from weft.functional.linalg_aliases import inverse as inverse
 from weft.functional.facts import is_complex as is_complex
 from weft.functional.real_numbers import is_conj as is_conj
 from weft.functional.facts import is_floating_point as is_floating_point
@@ -184,17 +191,23 @@ from weft.serialization.api import load as load
 from weft.functional.elementwise import logaddexp as logaddexp
 from weft.functional.elementwise import logaddexp2 as logaddexp2
 from weft.functional.reductions import logcumsumexp as logcumsumexp
+from weft.functional.linalg_aliases import logdet as logdet
 from weft.functional.elementwise import logical_xor as logical_xor
 from weft.functional.elementwise import logical_xor as logical_xor_
 from weft.functional.elementwise import logit as logit
 from weft.functional.elementwise import logit as logit_
 from weft.functional.creation import logspace as logspace
 from weft.functional.reductions import logsumexp as logsumexp
+from weft.functional.linalg_aliases import lu as lu
+from weft.functional.linalg_aliases import lu_solve as lu_solve
+from weft.functional.linalg_aliases import lu_unpack as lu_unpack
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
 from weft.functional.selection import masked_scatter as masked_scatter
 from weft.functional.selection import masked_scatter as masked_scatter_
 from weft.functional.selection import masked_select as masked_select
+from weft.functional.linalg_aliases import matrix_exp as matrix_exp
+from weft.functional.linalg_aliases import matrix_power as matrix_power
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.viewer.api import merge as merge
@@ -225,16 +238,20 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.linalg_aliases import orgqr as orgqr
+from weft.functional.linalg_aliases import ormqr as ormqr
 from weft.functional.linear_algebra import outer as outer
 from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.copies import permute_copy as permute_copy
+from weft.functional.linalg_aliases import pinverse as pinverse
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
 from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
 from weft.functional.statistics import put as put
 from weft import pytree as pytree
+from weft.functional.linalg_aliases import qr as qr
 from weft.functional.reductions import quantile as quantile
 from weft.functional.elementwise import rad2deg as rad2deg
 from weft.functional.elementwise import rad2deg as rad2deg_
@@ -288,6 +305,7 @@ from weft.functional.elementwise import sinc as sinc
 from weft.functional.elementwise import sinc as sinc_
 from weft.functional.copies import slice_copy as slice_copy
 from weft.functional.shaping import slice_scatter as slice_scatter
+from weft.functional.linalg_aliases import slogdet as slogdet
 from weft.functional.activations import softshrink as softshrink
 from weft.functional.activations import softshrink as softshrink_
 from weft.functional.activations import softsign as softsign
@@ -303,6 +321,7 @@ from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
 from weft.functional.statistics import sum_to_size as sum_to_size
+from weft.functional.linalg_aliases import svd as svd
 from weft.functional.copies import t_copy as t_copy
 from weft.functional.selection import take as take
 from weft.functional.selection import take_along_dim as take_along_dim
@@ -321,6 +340,7 @@ from weft.functional.reductions import trace as trace
 from weft.functional.copies import transpose_copy as transpose_copy
 from weft.functional.statistics import trapezoid as trapezoid
 from weft.functional.statistics import trapz as trapz
+from weft.functional.linalg_aliases import triangular_solve as triangular_solve
 from weft.functional.shaping import tril as tril
 from weft.functional.shaping import tril as tril_
 from weft.functional.shaping import tril_indices as tril_indices
@@ -340,6 +360,7 @@ from weft.functional.copies import unsafe_split as unsafe_split
 from weft.functional.copies import unsafe_split_with_sizes as unsafe_split_with_sizes
 from weft.functional.copies import unsqueeze_copy as unsqueeze_copy
 from weft import utils as utils
+from weft.functional.linalg_aliases import vander as vander
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
@@ -361,6 +382,7 @@ __all__ = [
     "Generator",
     "GradientError",
     "InternalError",
+    "LinAlgError",
     "OutOfMemoryError",
     "OutOfRangeError",
     "ShapeError",
@@ -476,6 +498,10 @@ __all__ = [
     "cell",
     "celu",
     "celu_",
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -534,6 +560,7 @@ __all__ = [
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "det",
     "detach_copy",
     "device",
     "diag",
@@ -664,6 +691,12 @@ __all__ = [
     "hstack",
     "hypot",
     "hypot_",
+    "i0",
+    "i0_",
+    "igamma",
+    "igamma_",
+    "igammac",
+    "igammac_",
     "iinfo",
     "index",
     "index_",
@@ -687,6 +720,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "inverse",
     "is_complex",
     "is_conj",
     "is_floating_point",
@@ -726,6 +760,13 @@ __all__ = [
     "lgamma",
     "lgamma_",
     "linalg",
+    "linalg_cholesky_ex",
+    "linalg_eigh",
+    "linalg_lu_factor_ex",
+    "linalg_qr",
+    "linalg_solve_ex",
+    "linalg_solve_triangular",
+    "linalg_svd",
     "linear",
     "linear_",
     "linspace",
@@ -744,6 +785,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -763,6 +805,10 @@ __all__ = [
     "lstm_gates_backward",
     "lt",
     "lt_",
+    "lu",
+    "lu_permutation",
+    "lu_solve",
+    "lu_unpack",
     "manual_seed",
     "map",
     "masked_fill",
@@ -772,6 +818,8 @@ __all__ = [
     "masked_select",
     "matmul",
     "matmul_",
+    "matrix_exp",
+    "matrix_power",
     "max",
     "max_dim",
     "maximum",
@@ -827,6 +875,8 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
+    "orgqr",
+    "ormqr",
     "outer",
     "outer_sum",
     "outer_sum_",
@@ -836,6 +886,8 @@ __all__ = [
     "permute",
     "permute_copy",
     "pi",
+    "pinv_of",
+    "pinverse",
     "poisson",
     "polygamma",
     "positive",
@@ -846,6 +898,7 @@ __all__ = [
     "promote_types",
     "put",
     "pytree",
+    "qr",
     "quantile",
     "rad2deg",
     "rad2deg_",
@@ -929,6 +982,7 @@ __all__ = [
     "slice",
     "slice_copy",
     "slice_scatter",
+    "slogdet",
     "softmax",
     "softmax_",
     "softmax_backward",
@@ -940,6 +994,37 @@ __all__ = [
     "softsign_",
     "sort",
     "special",
+    "special_airy_ai",
+    "special_bessel_j0",
+    "special_bessel_j0_",
+    "special_bessel_j1",
+    "special_bessel_j1_",
+    "special_bessel_y0",
+    "special_bessel_y0_",
+    "special_bessel_y1",
+    "special_bessel_y1_",
+    "special_erfcx",
+    "special_erfcx_",
+    "special_i0e",
+    "special_i0e_",
+    "special_i1",
+    "special_i1_",
+    "special_i1e",
+    "special_i1e_",
+    "special_log_ndtr",
+    "special_log_ndtr_",
+    "special_modified_bessel_k0",
+    "special_modified_bessel_k0_",
+    "special_modified_bessel_k1",
+    "special_modified_bessel_k1_",
+    "special_ndtri",
+    "special_ndtri_",
+    "special_scaled_modified_bessel_k0",
+    "special_scaled_modified_bessel_k0_",
+    "special_scaled_modified_bessel_k1",
+    "special_scaled_modified_bessel_k1_",
+    "special_zeta",
+    "special_zeta_",
     "split",
     "split_copy",
     "split_with_sizes",
@@ -960,6 +1045,7 @@ __all__ = [
     "sum",
     "sum_",
     "sum_to_size",
+    "svd",
     "swapaxes",
     "swapdims",
     "t",
@@ -985,6 +1071,7 @@ __all__ = [
     "transpose_copy",
     "trapezoid",
     "trapz",
+    "triangular_solve",
     "tril",
     "tril_",
     "tril_indices",
@@ -1011,6 +1098,7 @@ __all__ = [
     "unsqueeze",
     "unsqueeze_copy",
     "utils",
+    "vander",
     "var",
     "var_",
     "var_mean",
@@ -1643,6 +1731,18 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Returns the length of the vector (input, other)."""
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of hypot over input and return it."""
+def i0(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the first kind of order 0."""
+def i0_(input: Tensor) -> Tensor:
+    """Write the result of i0 over input and return it."""
+def igamma(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the share of a gamma distribution of shape `input` below `other`."""
+def igamma_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of igamma over input and return it."""
+def igammac(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the share of a gamma distribution of shape `input` above `other`."""
+def igammac_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of igammac over input and return it."""
 def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Picks elements by integer tensors, one for each of dims, broadcast against each other.
 
@@ -1730,6 +1830,62 @@ def lgamma(input: Tensor) -> Tensor:
     """Returns the logarithm of the absolute value of the gamma function."""
 def lgamma_(input: Tensor) -> Tensor:
     """Write the result of lgamma over input and return it."""
+def linalg_cholesky_ex(
+    A: Tensor,
+    *,
+    upper: _bool = False,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Factors positive definite matrices into L @ L.T, of which only one triangle is read.
+
+    `info` is 0, or the order of the first minor that is not positive definite.
+    """
+def linalg_eigh(A: Tensor, UPLO: str = 'L') -> tuple[Tensor, Tensor]:
+    """Returns the eigenvalues of symmetric matrices in rising order, and their eigenvectors as
+    columns.
+
+    Only the lower triangle is read, or the upper with UPLO='U'.
+    """
+def linalg_lu_factor_ex(
+    A: Tensor,
+    *,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors matrices into P @ L @ U.
+
+    LU holds U and, below its diagonal, L without its ones; row i was swapped with row
+    pivots[i], counted from 1. `info` is 0, or which diagonal element of U is zero.
+    """
+def linalg_qr(A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
+    """Factors matrices into Q @ R, Q with orthonormal columns and R upper triangular.
+
+    The mode is 'reduced', 'complete' (Q is square) or 'r' (Q is empty).
+    """
+def linalg_solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Solves A @ X = B for square matrices A.
+
+    `info` is 0, or tells that A is singular.
+    """
+def linalg_solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: _bool,
+    left: _bool = True,
+    unitriangular: _bool = False,
+) -> Tensor:
+    """Solves A @ X = B, or X @ A = B, where A is triangular; the other triangle is not read."""
+def linalg_svd(A: Tensor, full_matrices: _bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors matrices into U @ diag(S) @ Vh: orthonormal columns, singular values in falling
+    order, orthonormal rows.
+
+    With full_matrices=False only as many as there are singular values.
+    """
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Applies input @ transpose(weight) + bias to the last dimension.
 
@@ -1794,6 +1950,8 @@ def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Tells where input is less than other."""
 def lt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of lt over input and return it."""
+def lu_permutation(pivots: Tensor, size: _int) -> Tensor:
+    """Says where each row came from after the swaps of an LU factorisation."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a copy of input with a value where mask is true."""
 def masked_fill_(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
@@ -1907,6 +2065,10 @@ def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor:
     """Returns a view with its dimensions in another order."""
+def pinv_of(A: Tensor, pinv: Tensor) -> Tensor:
+    """Returns `pinv`, the pseudoinverses of A, with their gradient for A: that of a matrix whose
+    rank does not change.
+    """
 def polygamma(n: Tensor | _Number, input: Tensor) -> Tensor:
     """Returns the n-th derivative of digamma."""
 def pow(input: Tensor | _Number, exponent: Tensor | _Number) -> Tensor:
@@ -2053,6 +2215,69 @@ def softplus_(
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
     """Write the result of softplus over input and return it."""
+def special_airy_ai(x: Tensor) -> Tensor:
+    """Returns Airy's function of the first kind."""
+def special_bessel_j0(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the first kind of order 0."""
+def special_bessel_j0_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_j0 over input and return it."""
+def special_bessel_j1(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the first kind of order 1."""
+def special_bessel_j1_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_j1 over input and return it."""
+def special_bessel_y0(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the second kind of order 0."""
+def special_bessel_y0_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_y0 over input and return it."""
+def special_bessel_y1(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the second kind of order 1."""
+def special_bessel_y1_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_y1 over input and return it."""
+def special_erfcx(input: Tensor) -> Tensor:
+    """Computes erfc(input) times exp(input * input)."""
+def special_erfcx_(input: Tensor) -> Tensor:
+    """Write the result of special_erfcx over input and return it."""
+def special_i0e(input: Tensor) -> Tensor:
+    """Computes i0(input) times exp(-|input|)."""
+def special_i0e_(input: Tensor) -> Tensor:
+    """Write the result of special_i0e over input and return it."""
+def special_i1(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the first kind of order 1."""
+def special_i1_(input: Tensor) -> Tensor:
+    """Write the result of special_i1 over input and return it."""
+def special_i1e(input: Tensor) -> Tensor:
+    """Computes i1(input) times exp(-|input|)."""
+def special_i1e_(input: Tensor) -> Tensor:
+    """Write the result of special_i1e over input and return it."""
+def special_log_ndtr(input: Tensor) -> Tensor:
+    """Returns the logarithm of the share of a standard normal distribution below each element.
+    """
+def special_log_ndtr_(input: Tensor) -> Tensor:
+    """Write the result of special_log_ndtr over input and return it."""
+def special_modified_bessel_k0(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the second kind of order 0."""
+def special_modified_bessel_k0_(input: Tensor) -> Tensor:
+    """Write the result of special_modified_bessel_k0 over input and return it."""
+def special_modified_bessel_k1(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the second kind of order 1."""
+def special_modified_bessel_k1_(input: Tensor) -> Tensor:
+    """Write the result of special_modified_bessel_k1 over input and return it."""
+def special_ndtri(input: Tensor) -> Tensor:
+    """Returns below what each share of a standard normal distribution lies."""
+def special_ndtri_(input: Tensor) -> Tensor:
+    """Write the result of special_ndtri over input and return it."""
+def special_scaled_modified_bessel_k0(input: Tensor) -> Tensor:
+    """Computes modified_bessel_k0(input) times exp(input)."""
+def special_scaled_modified_bessel_k0_(input: Tensor) -> Tensor:
+    """Write the result of special_scaled_modified_bessel_k0 over input and return it."""
+def special_scaled_modified_bessel_k1(input: Tensor) -> Tensor:
+    """Computes modified_bessel_k1(input) times exp(input)."""
+def special_scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
+    """Write the result of special_scaled_modified_bessel_k1 over input and return it."""
+def special_zeta(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Adds up (other + k) to the power of -input over all k from 0: Hurwitz's zeta function."""
+def special_zeta_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of special_zeta over input and return it."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _int | Sequence[_int],

@@ -21,6 +21,7 @@ from weft.functional import (  # noqa: F401 (their composites register themselve
     einstein,  # pyright: ignore[reportUnusedImport]
     elementwise,  # pyright: ignore[reportUnusedImport]
     linalg,
+    linalg_aliases,  # pyright: ignore[reportUnusedImport]
     losses,  # pyright: ignore[reportUnusedImport]
     normalization,  # pyright: ignore[reportUnusedImport]
     return_types,
