@@ -141,7 +141,11 @@ from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
 from weft.functional.arithmetic import glu as glu
+from weft.functional.statistics import gradient as gradient
 from weft.viewer.api import graph as graph
+from weft.functional.grids import grid_sampler as grid_sampler
+from weft.functional.grids import grid_sampler_2d as grid_sampler_2d
+from weft.functional.grids import grid_sampler_3d as grid_sampler_3d
 from weft.functional.normalization import group_norm as group_norm
 from weft.functional.activations import hardshrink as hardshrink
 from weft.functional.activations import hardshrink as hardshrink_
@@ -152,6 +156,7 @@ from weft.functional.activations import hardswish as hardswish_
 from weft.functional.elementwise import heaviside as heaviside
 from weft.functional.elementwise import heaviside as heaviside_
 from weft.functional.counting import histc as histc
+from weft.functional.counting import histogram as histogram
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
@@ -162,6 +167,8 @@ from weft.functional.selection import index_copy as index_copy_
 from weft.functional.selection import index_fill as index_fill
 from weft.functional.selection import index_fill as index_fill_
 from weft.functional.selection import index_put as index_put
+from weft.functional.selection import index_reduce as index_reduce
+from weft.functional.selection import index_reduce as index_reduce_
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.functional.linear_algebra import inner as inner
@@ -203,6 +210,7 @@ from weft.functional.linalg_aliases import lu_solve as lu_solve
 from weft.functional.linalg_aliases import lu_unpack as lu_unpack
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
+from weft.functional import masked as masked
 from weft.functional.selection import masked_scatter as masked_scatter
 from weft.functional.selection import masked_scatter as masked_scatter_
 from weft.functional.selection import masked_select as masked_select
@@ -223,10 +231,13 @@ from weft.functional.statistics import mvlgamma as mvlgamma
 from weft.functional.elementwise import nan_to_num as nan_to_num
 from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.reductions import nanmedian as nanmedian
 from weft.functional.statistics import nanquantile as nanquantile
 from weft.functional.reductions import nansum as nansum
 from weft.functional.shaping import narrow as narrow
 from weft.functional.copies import narrow_copy as narrow_copy
+from weft.functional.normalization import native_group_norm as native_group_norm
+from weft.functional.normalization import native_layer_norm as native_layer_norm
 from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
@@ -300,6 +311,7 @@ from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft.functional.elementwise import sgn as sgn
 from weft.functional.elementwise import sgn as sgn_
+from weft.functional import signal as signal
 from weft.functional.elementwise import signbit as signbit
 from weft.functional.elementwise import sinc as sinc
 from weft.functional.elementwise import sinc as sinc_
@@ -667,9 +679,13 @@ __all__ = [
     "get_num_threads",
     "get_rng_state",
     "glu",
+    "gradient",
     "graph",
     "greater",
     "greater_equal",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "group_norm",
     "gru_gates",
     "gru_gates_backward",
@@ -687,6 +703,7 @@ __all__ = [
     "heaviside",
     "heaviside_",
     "histc",
+    "histogram",
     "hsplit",
     "hstack",
     "hypot",
@@ -709,6 +726,8 @@ __all__ = [
     "index_fill_",
     "index_put",
     "index_put_",
+    "index_reduce",
+    "index_reduce_",
     "index_select",
     "index_select_",
     "inf",
@@ -811,6 +830,7 @@ __all__ = [
     "lu_unpack",
     "manual_seed",
     "map",
+    "masked",
     "masked_fill",
     "masked_fill_",
     "masked_scatter",
@@ -853,10 +873,13 @@ __all__ = [
     "nan_to_num",
     "nan_to_num_",
     "nanmean",
+    "nanmedian",
     "nanquantile",
     "nansum",
     "narrow",
     "narrow_copy",
+    "native_group_norm",
+    "native_layer_norm",
     "ne",
     "ne_",
     "neg",
@@ -970,6 +993,7 @@ __all__ = [
     "sigmoid_backward",
     "sign",
     "sign_",
+    "signal",
     "signbit",
     "silu",
     "silu_",

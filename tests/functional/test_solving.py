@@ -17,7 +17,9 @@ def test_least_squares(driver, shape):
     found = weft.linalg.lstsq(weft.tensor(a), weft.tensor(b), driver=driver)
     solution, residuals, rank, values = np.linalg.lstsq(a, b, rcond=None)
     np.testing.assert_allclose(found.solution, solution, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found.residuals, residuals, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.residuals, [] if driver in (None, "gelsy") else residuals, rtol=1e-9
+    )
     if driver != "gels":
         assert found.rank.item() == rank
     if driver in ("gelsd", "gelss"):
@@ -27,7 +29,7 @@ def test_least_squares(driver, shape):
 
 
 def test_least_squares_of_lower_rank_has_no_residuals():
-    found = weft.linalg.lstsq(weft.ones(4, 2), weft.ones(4))
+    found = weft.linalg.lstsq(weft.ones(4, 2), weft.ones(4), driver="gelsd")
     assert found.residuals.numel() == 0
     assert found.rank.item() == 1
     np.testing.assert_allclose(found.solution, [0.5, 0.5], rtol=1e-6)

@@ -14,6 +14,7 @@ from tests.ops.rows import (
     linalg,
     linear_algebra,
     loss,
+    masked,
     pointwise,
     random,
     reduction,
@@ -37,6 +38,7 @@ FAMILIES = (
     random,
     copying,
     composed,
+    masked,
 )
 TABLE: tuple[Row, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
 

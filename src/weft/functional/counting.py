@@ -7,9 +7,10 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional import return_types
 from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite
-from weft.functional.creation import arange
+from weft.functional.creation import arange, linspace
 from weft.functional.shaping import movedim
 
 ops = _core.ops
@@ -229,3 +230,58 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     places = ((inside - low) / (high - low) * bins).to(_core.int64)
     counts = bincount(ops.clamp(places, 0, bins - 1), minlength=bins)
     return counts.to(input.dtype)
+
+
+@composite()
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Count elements between edges.
+
+    Args:
+        input: the tensor.
+        bins: how many equal bins, or their edges in rising order.
+        range: the first and the last edge of equal bins; those of the elements if not given.
+        weight: how much each element counts.
+        density: whether to divide by the total and by the bins' widths.
+
+    Returns:
+        `hist` and `bin_edges`. The last bin has both of its edges.
+
+    Example:
+        >>> import weft
+        >>> weft.histogram(weft.tensor([1.0, 2.0, 2.5, 3.0]), 2).hist
+        tensor([1., 3.])
+    """
+    if not input.is_floating_point():
+        raise _core.DTypeError(f"histogram(): input must be floating point, not {input.dtype}.")
+    values = input.detach().reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins.detach()
+    else:
+        if bins <= 0:
+            raise _core.ArgumentError(f"histogram(): bins must be positive; bins is {bins}.")
+        low, high = (0.0, 1.0) if range is None else (float(end) for end in range)
+        if range is None and values.numel():
+            low, high = float(ops.amin(values)), float(ops.amax(values))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = linspace(low, high, bins + 1, dtype=input.dtype)
+    count = edges.shape[0] - 1
+    found = ops.searchsorted(edges, values, True) - 1
+    places = ops.where(ops.eq(values, ops.select(edges, 0, -1)), count - 1, found)
+    inside = ops.logical_and(ops.ge(places, 0), ops.lt(places, count))
+    amounts = ops.ones(values.shape, dtype=input.dtype) if weight is None else weight.reshape(-1)
+    kept = ops.where(inside, amounts.detach(), 0.0).to(input.dtype)
+    hist = ops.scatter_add(
+        ops.zeros([count], dtype=input.dtype), 0, ops.clamp(places, 0, count - 1), kept
+    )
+    if density:
+        widths = ops.slice(edges, 0, 1) - ops.slice(edges, 0, 0, count)
+        hist = hist / (ops.sum(hist) * widths)
+    return return_types.histogram(hist, edges)

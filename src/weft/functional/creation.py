@@ -16,7 +16,8 @@ from weft.functional.facts import iinfo
 ops = _core.ops
 
 
-def _finished(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+def finished(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    """Give a new tensor what its maker asked for besides values."""
     if device is not None:
         device_type(device)  # raises for what is not the CPU
     return tensor.requires_grad_() if requires_grad else tensor
@@ -39,7 +40,7 @@ def zeros(
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
     _check("zeros", ignored)
-    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 _HARMLESS = frozenset({"layout", "memory_format", "names", "pin_memory"})
@@ -60,7 +61,7 @@ def ones(
 ) -> Tensor:
     """Make a tensor of ones; arguments as for `zeros`."""
     _check("ones", ignored)
-    return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
 @composite()
@@ -73,7 +74,7 @@ def empty(
 ) -> Tensor:
     """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
     _check("empty", ignored)
-    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 def full(
@@ -90,7 +91,7 @@ def full(
     if isinstance(fill_value, Tensor):
         dtype = fill_value.dtype if dtype is None else dtype
         fill_value = fill_value.item()
-    return _finished(ops.full(size, fill_value, dtype=dtype), device, requires_grad)
+    return finished(ops.full(size, fill_value, dtype=dtype), device, requires_grad)
 
 
 def zeros_like(
@@ -103,7 +104,7 @@ def zeros_like(
 ) -> Tensor:
     """Make a tensor of zeros with the shape and dtype of another."""
     _check("zeros_like", ignored)
-    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
 def ones_like(
@@ -116,7 +117,7 @@ def ones_like(
 ) -> Tensor:
     """Make a tensor of ones with the shape and dtype of another."""
     _check("ones_like", ignored)
-    return _finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
+    return finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
 
 
 def empty_like(
@@ -129,7 +130,7 @@ def empty_like(
 ) -> Tensor:
     """Make a tensor like another that is meant to be overwritten (of zeros)."""
     _check("empty_like", ignored)
-    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
 @composite()
@@ -145,7 +146,7 @@ def full_like(
     """Make a tensor of one value with the shape and dtype of another."""
     _check("full_like", ignored)
     made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _number(value: Any) -> Any:
@@ -196,7 +197,7 @@ def arange(
     count = int(-((first - last) // distance)) if whole else math.ceil((last - first) / distance)
     if dtype is None:
         dtype = _core.int64 if whole else _core.get_default_dtype()
-    return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
+    return finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
 
 
 def _spaced(start: Any, end: Any, steps: int) -> Tensor:
@@ -225,7 +226,7 @@ def linspace(
     """Make `steps` numbers from `start` to `end`, both included, equally far apart."""
     _check("linspace", ignored)
     made = _spaced(start, end, steps).to(dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -244,7 +245,7 @@ def logspace(
     _check("logspace", ignored)
     made = ops.pow(float(base), _spaced(start, end, steps))
     made = made.to(dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -262,7 +263,7 @@ def eye(
     made = ops.zeros((n, n if m is None else m), dtype=dtype)
     length, columns = min(made.shape), made.shape[1]
     ops.fill_(ops.strided_view(made, (length,), (columns + 1,), 0, made.stride(), 0), 1)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def scalar_tensor(
@@ -271,7 +272,7 @@ def scalar_tensor(
     """Make a tensor without dimensions; the default dtype if none is given."""
     _check("scalar_tensor", ignored)
     made = ops.full((), s, dtype=dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def rand(
@@ -285,7 +286,7 @@ def rand(
     """Draw from the uniform distribution over [0, 1)."""
     _check("rand", ignored)
     made = ops.rand(*size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randn(
@@ -299,7 +300,7 @@ def randn(
     """Draw from the normal distribution with mean 0 and deviation 1."""
     _check("randn", ignored)
     made = ops.randn(*size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def rand_like(
@@ -314,7 +315,7 @@ def rand_like(
     """Draw uniformly from [0, 1), with the shape and dtype of another tensor."""
     _check("rand_like", ignored)
     made = ops.rand(input.shape, generator=generator, dtype=dtype or input.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randn_like(
@@ -329,7 +330,7 @@ def randn_like(
     """Draw normally, with the shape and dtype of another tensor."""
     _check("randn_like", ignored)
     made = ops.randn(input.shape, generator=generator, dtype=dtype or input.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
@@ -373,7 +374,7 @@ def randint(
         low, high = 0, low
     _check_limits("randint", low, high - 1, dtype)
     made = ops.randint(low, high, size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randint_like(
@@ -400,7 +401,7 @@ def randperm(
     _check_limits("randperm", 0, n - 1, dtype)
     made = ops.permutation(n, generator=generator)
     made = made if dtype is None else made.to(dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -438,7 +439,7 @@ def normal(
             dtype = given[0].dtype
     drawn = ops.randn(size, generator=generator, dtype=dtype)
     made = ops.add(ops.mul(drawn, _plain(std)), _plain(mean)).to(drawn.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _plain(value: Any) -> Any:

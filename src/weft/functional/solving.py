@@ -307,7 +307,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
 
     Returns:
         `solution`, `residuals` (sums of squares, where A has more rows than columns and full
-        rank), `rank` and `singular_values`.
+        rank, and not with "gelsy"), `rank` and `singular_values`.
 
     Example:
         >>> import weft
@@ -327,7 +327,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     values = ops.linalg_svd(matrices.detach(), False)[1]
     rank = ops.sum(ops.gt(values, _cut(values, A, None, rcond)), [-1])
     residuals = ops.slice(solution.reshape(-1), 0, 0, 0)
-    if rows > width and (driver == "gels" or bool(ops.all(ops.eq(rank, width)))):
+    full = driver == "gels" or (driver != "gelsy" and bool(ops.all(ops.eq(rank, width))))
+    if rows > width and full:
         off = ops.matmul(matrices, solution) - columns
         residuals = ops.sum(off * off, [-2])
     nothing = ops.zeros([0], dtype=A.dtype)
