@@ -157,6 +157,7 @@ from weft.functional.elementwise import heaviside as heaviside
 from weft.functional.elementwise import heaviside as heaviside_
 from weft.functional.counting import histc as histc
 from weft.functional.counting import histogram as histogram
+from weft.functional.counting import histogramdd as histogramdd
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
@@ -704,6 +705,7 @@ __all__ = [
     "heaviside_",
     "histc",
     "histogram",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",

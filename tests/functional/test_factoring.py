@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -109,3 +112,18 @@ def test_one_bad_example_of_a_map_is_named():
     batch = weft.stack([weft.eye(2), weft.zeros(2, 2)])
     with pytest.raises(weft.linalg.LinAlgError, match="singular"), weft.lazy():
         weft.stack([weft.linalg.inv(one) for one in batch]).sum().item()
+
+
+def test_without_openblas_the_first_call_says_what_to_install():
+    program = """
+import weft
+weft._core.set_blas_path("/nowhere")
+try:
+    weft.linalg.inv(weft.eye(2))
+except NotImplementedError as error:
+    print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "install scipy-openblas32" in run.stdout

@@ -209,6 +209,13 @@ def _histogram(x, bins, range=None, weight=None, density=False):
     return hist.astype(x.dtype), edges.astype(x.dtype)
 
 
+def _histogramdd(x, bins, range=None, weight=None, density=False):
+    spans = None if range is None else np.reshape(range, (-1, 2))
+    weight = None if weight is None else weight.reshape(-1)
+    hist, edges = np.histogramdd(x.reshape(-1, x.shape[-1]), bins, spans, density, weight)
+    return hist.astype(x.dtype), tuple(each.astype(x.dtype) for each in edges)
+
+
 def _index_reduce(x, dim, index, source, reduce, include_self=True):
     ufunc = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[reduce]
     x, source = np.moveaxis(x, dim, 0).copy(), np.moveaxis(source, dim, 0)
@@ -283,6 +290,21 @@ COUNTS = [
         order=0,
         method=True,
         errors=(bad(np.ones(3), 0, error=RuntimeError, says=("bins",)),),
+    ),
+    Row(
+        "histogramdd",
+        lambda m: [
+            Sample(Fixed(m(20, 2)), 3),
+            Sample(Fixed(m(5, 2, 2)), [2, 4], range=[-1.0, 1.0, -2.0, 2.0], density=True),
+            Sample(Fixed(m(6, 1)), [Fixed(m.array([-3.0, 0.0, 1.0]))], weight=Fixed(m(6))),
+        ],
+        _histogramdd,
+        PRECISE,
+        order=0,
+        errors=(
+            bad(np.ones((3, 2)), [2], error=RuntimeError, says=("2 dimensions",)),
+            bad(np.ones((3, 2)), 0, error=RuntimeError, says=("bins",)),
+        ),
     ),
     Row(
         "index_reduce",
