@@ -24,6 +24,12 @@ def _require_square(A: Tensor) -> None:
         )
 
 
+def _ones_for(A: Tensor) -> Tensor:
+    """Return ones on the diagonal, which have a gradient for A: zero."""
+    one = identity(A.shape[-2], A.shape[-1], A.dtype)
+    return ops.where(ops.ones(A.shape, dtype=_core.bool), one, A)
+
+
 @named
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """Multiply square matrices with themselves; a negative power is one of the inverse.
@@ -41,9 +47,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         power = ops.matmul(power, power) if place else power
         if bit == "1":
             result = power if result is None else ops.matmul(result, power)
-    if result is None:
-        return identity(A.shape[-1], A.shape[-1], A.dtype).expand(A.shape).clone()
-    return result
+    return _ones_for(A) if result is None else result
 
 
 @named
@@ -93,7 +97,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     result = one
     for i in range(tau.shape[-1] - 1, -1, -1):
         result = _reflected(vectors, tau, i, result)
-    return result.expand(A.shape) if tau.shape[-1] == 0 else result
+    return _ones_for(A) if tau.shape[-1] == 0 else result
 
 
 def _reflected(vectors: Tensor, tau: Tensor, i: int, matrices: Tensor) -> Tensor:

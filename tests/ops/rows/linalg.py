@@ -448,9 +448,7 @@ def _whole(lu, pivots):
 
 
 def _powers(m):
-    return [Sample(_regular(m, 2, 3, 3), n) for n in (1, 2, 5, -2)] + [
-        Sample(_regular(m, 2, 2), 0).smooth(0)
-    ]
+    return [Sample(_regular(m, 2, 3, 3), n) for n in (1, 2, 5, -2)] + [Sample(_regular(m, 2, 2), 0)]
 
 
 FUNCTIONS = [
