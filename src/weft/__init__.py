@@ -22,6 +22,7 @@ from weft._core import (
     DTypeError,
     GradientError,
     InternalError,
+    LinAlgError,
     OutOfMemoryError,
     OutOfRangeError,
     ShapeError,

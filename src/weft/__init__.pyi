@@ -16,6 +16,7 @@ from weft._core import DTypeError as DTypeError
 from weft._core import Generator as Generator
 from weft._core import GradientError as GradientError
 from weft._core import InternalError as InternalError
+from weft._core import LinAlgError as LinAlgError
 from weft._core import OutOfMemoryError as OutOfMemoryError
 from weft._core import OutOfRangeError as OutOfRangeError
 from weft._core import ShapeError as ShapeError
@@ -69,6 +70,10 @@ from weft.functional.linear_algebra import cdist as cdist
 from weft.batching.cells import cell as cell
 from weft.functional.activations import celu as celu
 from weft.functional.activations import celu as celu_
+from weft.functional.linalg_aliases import chain_matmul as chain_matmul
+from weft.functional.linalg_aliases import cholesky as cholesky
+from weft.functional.linalg_aliases import cholesky_inverse as cholesky_inverse
+from weft.functional.linalg_aliases import cholesky_solve as cholesky_solve
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
 from weft.functional.real_numbers import conj as conj
@@ -91,6 +96,7 @@ from weft.functional.statistics import cumulative_trapezoid as cumulative_trapez
 from weft._core import default_generator as default_generator
 from weft.functional.elementwise import deg2rad as deg2rad
 from weft.functional.elementwise import deg2rad as deg2rad_
+from weft.functional.linalg_aliases import det as det
 from weft.functional.copies import detach_copy as detach_copy
 from weft._tensor import device as device
 from weft.functional.shaping import diag as diag
@@ -135,7 +141,11 @@ from weft._core import get_default_dtype as get_default_dtype
 from weft._core import get_num_threads as get_num_threads
 from weft.random import get_rng_state as get_rng_state
 from weft.functional.arithmetic import glu as glu
+from weft.functional.statistics import gradient as gradient
 from weft.viewer.api import graph as graph
+from weft.functional.grids import grid_sampler as grid_sampler
+from weft.functional.grids import grid_sampler_2d as grid_sampler_2d
+from weft.functional.grids import grid_sampler_3d as grid_sampler_3d
 from weft.functional.normalization import group_norm as group_norm
 from weft.functional.activations import hardshrink as hardshrink
 from weft.functional.activations import hardshrink as hardshrink_
@@ -146,6 +156,8 @@ from weft.functional.activations import hardswish as hardswish_
 from weft.functional.elementwise import heaviside as heaviside
 from weft.functional.elementwise import heaviside as heaviside_
 from weft.functional.counting import histc as histc
+from weft.functional.counting import histogram as histogram
+from weft.functional.counting import histogramdd as histogramdd
 from weft.functional.joining import hsplit as hsplit
 from weft.functional.joining import hstack as hstack
 from weft.functional.facts import iinfo as iinfo
@@ -156,9 +168,12 @@ from weft.functional.selection import index_copy as index_copy_
 from weft.functional.selection import index_fill as index_fill
 from weft.functional.selection import index_fill as index_fill_
 from weft.functional.selection import index_put as index_put
+from weft.functional.selection import index_reduce as index_reduce
+from weft.functional.selection import index_reduce as index_reduce_
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
 from weft.functional.linear_algebra import inner as inner
+from weft.functional.linalg_aliases import inverse as inverse
 from weft.functional.facts import is_complex as is_complex
 from weft.functional.real_numbers import is_conj as is_conj
 from weft.functional.facts import is_floating_point as is_floating_point
@@ -184,17 +199,24 @@ from weft.serialization.api import load as load
 from weft.functional.elementwise import logaddexp as logaddexp
 from weft.functional.elementwise import logaddexp2 as logaddexp2
 from weft.functional.reductions import logcumsumexp as logcumsumexp
+from weft.functional.linalg_aliases import logdet as logdet
 from weft.functional.elementwise import logical_xor as logical_xor
 from weft.functional.elementwise import logical_xor as logical_xor_
 from weft.functional.elementwise import logit as logit
 from weft.functional.elementwise import logit as logit_
 from weft.functional.creation import logspace as logspace
 from weft.functional.reductions import logsumexp as logsumexp
+from weft.functional.linalg_aliases import lu as lu
+from weft.functional.linalg_aliases import lu_solve as lu_solve
+from weft.functional.linalg_aliases import lu_unpack as lu_unpack
 from weft.random import manual_seed as manual_seed
 from weft.batching.mapping import map as map
+from weft.functional import masked as masked
 from weft.functional.selection import masked_scatter as masked_scatter
 from weft.functional.selection import masked_scatter as masked_scatter_
 from weft.functional.selection import masked_select as masked_select
+from weft.functional.linalg_aliases import matrix_exp as matrix_exp
+from weft.functional.linalg_aliases import matrix_power as matrix_power
 from weft.functional.reductions import max as max
 from weft.functional.reductions import median as median
 from weft.viewer.api import merge as merge
@@ -210,10 +232,13 @@ from weft.functional.statistics import mvlgamma as mvlgamma
 from weft.functional.elementwise import nan_to_num as nan_to_num
 from weft.functional.elementwise import nan_to_num as nan_to_num_
 from weft.functional.reductions import nanmean as nanmean
+from weft.functional.reductions import nanmedian as nanmedian
 from weft.functional.statistics import nanquantile as nanquantile
 from weft.functional.reductions import nansum as nansum
 from weft.functional.shaping import narrow as narrow
 from weft.functional.copies import narrow_copy as narrow_copy
+from weft.functional.normalization import native_group_norm as native_group_norm
+from weft.functional.normalization import native_layer_norm as native_layer_norm
 from weft.functional.losses import nll_loss as nll_loss
 from weft import nn as nn
 from weft.autograd.grad_mode import no_grad as no_grad
@@ -225,16 +250,20 @@ from weft.functional.selection import one_hot as one_hot
 from weft.functional.creation import ones as ones
 from weft.functional.creation import ones_like as ones_like
 from weft import optim as optim
+from weft.functional.linalg_aliases import orgqr as orgqr
+from weft.functional.linalg_aliases import ormqr as ormqr
 from weft.functional.linear_algebra import outer as outer
 from weft.functional.shaping import pad as pad
 from weft.functional.linear_algebra import pairwise_distance as pairwise_distance
 from weft.functional.copies import permute_copy as permute_copy
+from weft.functional.linalg_aliases import pinverse as pinverse
 from weft.functional.creation import poisson as poisson
 from weft.functional.arithmetic import positive as positive
 from weft.functional.reductions import prod as prod
 from weft._core import promote_types as promote_types
 from weft.functional.statistics import put as put
 from weft import pytree as pytree
+from weft.functional.linalg_aliases import qr as qr
 from weft.functional.reductions import quantile as quantile
 from weft.functional.elementwise import rad2deg as rad2deg
 from weft.functional.elementwise import rad2deg as rad2deg_
@@ -283,11 +312,13 @@ from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft.functional.elementwise import sgn as sgn
 from weft.functional.elementwise import sgn as sgn_
+from weft.functional import signal as signal
 from weft.functional.elementwise import signbit as signbit
 from weft.functional.elementwise import sinc as sinc
 from weft.functional.elementwise import sinc as sinc_
 from weft.functional.copies import slice_copy as slice_copy
 from weft.functional.shaping import slice_scatter as slice_scatter
+from weft.functional.linalg_aliases import slogdet as slogdet
 from weft.functional.activations import softshrink as softshrink
 from weft.functional.activations import softshrink as softshrink_
 from weft.functional.activations import softsign as softsign
@@ -303,6 +334,7 @@ from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
 from weft.functional.arithmetic import sub as subtract
 from weft.functional.statistics import sum_to_size as sum_to_size
+from weft.functional.linalg_aliases import svd as svd
 from weft.functional.copies import t_copy as t_copy
 from weft.functional.selection import take as take
 from weft.functional.selection import take_along_dim as take_along_dim
@@ -321,6 +353,7 @@ from weft.functional.reductions import trace as trace
 from weft.functional.copies import transpose_copy as transpose_copy
 from weft.functional.statistics import trapezoid as trapezoid
 from weft.functional.statistics import trapz as trapz
+from weft.functional.linalg_aliases import triangular_solve as triangular_solve
 from weft.functional.shaping import tril as tril
 from weft.functional.shaping import tril as tril_
 from weft.functional.shaping import tril_indices as tril_indices
@@ -340,6 +373,7 @@ from weft.functional.copies import unsafe_split as unsafe_split
 from weft.functional.copies import unsafe_split_with_sizes as unsafe_split_with_sizes
 from weft.functional.copies import unsqueeze_copy as unsqueeze_copy
 from weft import utils as utils
+from weft.functional.linalg_aliases import vander as vander
 from weft.functional.reductions import var as var
 from weft.functional.reductions import var_mean as var_mean
 from weft.functional.linear_algebra import vdot as vdot
@@ -362,6 +396,7 @@ __all__ = [
     "Generator",
     "GradientError",
     "InternalError",
+    "LinAlgError",
     "OutOfMemoryError",
     "OutOfRangeError",
     "ShapeError",
@@ -477,6 +512,10 @@ __all__ = [
     "cell",
     "celu",
     "celu_",
+    "chain_matmul",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -535,6 +574,7 @@ __all__ = [
     "default_generator",
     "deg2rad",
     "deg2rad_",
+    "det",
     "detach_copy",
     "device",
     "diag",
@@ -641,9 +681,13 @@ __all__ = [
     "get_num_threads",
     "get_rng_state",
     "glu",
+    "gradient",
     "graph",
     "greater",
     "greater_equal",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
     "group_norm",
     "gru_gates",
     "gru_gates_backward",
@@ -661,10 +705,18 @@ __all__ = [
     "heaviside",
     "heaviside_",
     "histc",
+    "histogram",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
     "hypot_",
+    "i0",
+    "i0_",
+    "igamma",
+    "igamma_",
+    "igammac",
+    "igammac_",
     "iinfo",
     "index",
     "index_",
@@ -677,6 +729,8 @@ __all__ = [
     "index_fill_",
     "index_put",
     "index_put_",
+    "index_reduce",
+    "index_reduce_",
     "index_select",
     "index_select_",
     "inf",
@@ -688,6 +742,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "inverse",
     "is_complex",
     "is_conj",
     "is_floating_point",
@@ -727,6 +782,13 @@ __all__ = [
     "lgamma",
     "lgamma_",
     "linalg",
+    "linalg_cholesky_ex",
+    "linalg_eigh",
+    "linalg_lu_factor_ex",
+    "linalg_qr",
+    "linalg_solve_ex",
+    "linalg_solve_triangular",
+    "linalg_svd",
     "linear",
     "linear_",
     "linspace",
@@ -745,6 +807,7 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_and_",
     "logical_not",
@@ -764,8 +827,13 @@ __all__ = [
     "lstm_gates_backward",
     "lt",
     "lt_",
+    "lu",
+    "lu_permutation",
+    "lu_solve",
+    "lu_unpack",
     "manual_seed",
     "map",
+    "masked",
     "masked_fill",
     "masked_fill_",
     "masked_scatter",
@@ -773,6 +841,8 @@ __all__ = [
     "masked_select",
     "matmul",
     "matmul_",
+    "matrix_exp",
+    "matrix_power",
     "max",
     "max_dim",
     "maximum",
@@ -806,10 +876,13 @@ __all__ = [
     "nan_to_num",
     "nan_to_num_",
     "nanmean",
+    "nanmedian",
     "nanquantile",
     "nansum",
     "narrow",
     "narrow_copy",
+    "native_group_norm",
+    "native_layer_norm",
     "ne",
     "ne_",
     "neg",
@@ -828,6 +901,8 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
+    "orgqr",
+    "ormqr",
     "outer",
     "outer_sum",
     "outer_sum_",
@@ -837,6 +912,8 @@ __all__ = [
     "permute",
     "permute_copy",
     "pi",
+    "pinv_of",
+    "pinverse",
     "poisson",
     "polygamma",
     "positive",
@@ -847,6 +924,7 @@ __all__ = [
     "promote_types",
     "put",
     "pytree",
+    "qr",
     "quantile",
     "rad2deg",
     "rad2deg_",
@@ -918,6 +996,7 @@ __all__ = [
     "sigmoid_backward",
     "sign",
     "sign_",
+    "signal",
     "signbit",
     "silu",
     "silu_",
@@ -930,6 +1009,7 @@ __all__ = [
     "slice",
     "slice_copy",
     "slice_scatter",
+    "slogdet",
     "softmax",
     "softmax_",
     "softmax_backward",
@@ -941,6 +1021,37 @@ __all__ = [
     "softsign_",
     "sort",
     "special",
+    "special_airy_ai",
+    "special_bessel_j0",
+    "special_bessel_j0_",
+    "special_bessel_j1",
+    "special_bessel_j1_",
+    "special_bessel_y0",
+    "special_bessel_y0_",
+    "special_bessel_y1",
+    "special_bessel_y1_",
+    "special_erfcx",
+    "special_erfcx_",
+    "special_i0e",
+    "special_i0e_",
+    "special_i1",
+    "special_i1_",
+    "special_i1e",
+    "special_i1e_",
+    "special_log_ndtr",
+    "special_log_ndtr_",
+    "special_modified_bessel_k0",
+    "special_modified_bessel_k0_",
+    "special_modified_bessel_k1",
+    "special_modified_bessel_k1_",
+    "special_ndtri",
+    "special_ndtri_",
+    "special_scaled_modified_bessel_k0",
+    "special_scaled_modified_bessel_k0_",
+    "special_scaled_modified_bessel_k1",
+    "special_scaled_modified_bessel_k1_",
+    "special_zeta",
+    "special_zeta_",
     "split",
     "split_copy",
     "split_with_sizes",
@@ -961,6 +1072,7 @@ __all__ = [
     "sum",
     "sum_",
     "sum_to_size",
+    "svd",
     "swapaxes",
     "swapdims",
     "t",
@@ -986,6 +1098,7 @@ __all__ = [
     "transpose_copy",
     "trapezoid",
     "trapz",
+    "triangular_solve",
     "tril",
     "tril_",
     "tril_indices",
@@ -1012,6 +1125,7 @@ __all__ = [
     "unsqueeze",
     "unsqueeze_copy",
     "utils",
+    "vander",
     "var",
     "var_",
     "var_mean",
@@ -2120,6 +2234,33 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     """
 def hypot_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of hypot over input and return it."""
+def i0(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the first kind of order 0.
+
+    Example:
+        >>> weft.i0(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.2661])
+    """
+def i0_(input: Tensor) -> Tensor:
+    """Write the result of i0 over input and return it."""
+def igamma(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the share of a gamma distribution of shape `input` below `other`.
+
+    Example:
+        >>> weft.igamma(weft.tensor(1.0), weft.tensor(2.0))  # 1 - exp(-2)
+        tensor(0.8647)
+    """
+def igamma_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of igamma over input and return it."""
+def igammac(input: Tensor, other: Tensor) -> Tensor:
+    """Returns the share of a gamma distribution of shape `input` above `other`.
+
+    Example:
+        >>> weft.igammac(weft.tensor(1.0), weft.tensor(2.0))  # exp(-2)
+        tensor(0.1353)
+    """
+def igammac_(input: Tensor, other: Tensor) -> Tensor:
+    """Write the result of igammac over input and return it."""
 def index(input: Tensor, indices: Sequence[Tensor], dims: _int | Sequence[_int]) -> Tensor:
     """Picks elements by integer tensors, one for each of dims, broadcast against each other.
 
@@ -2276,6 +2417,100 @@ def lgamma(input: Tensor) -> Tensor:
     """
 def lgamma_(input: Tensor) -> Tensor:
     """Write the result of lgamma over input and return it."""
+def linalg_cholesky_ex(
+    A: Tensor,
+    *,
+    upper: _bool = False,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Factors positive definite matrices into L @ L.T, of which only one triangle is read.
+
+    `info` is 0, or the order of the first minor that is not positive definite.
+
+    Example:
+        >>> weft.linalg_cholesky_ex(weft.tensor([[4.0, 2.0], [2.0, 2.0]]))
+        (tensor([[2., 0.],
+                [1., 1.]]), tensor(0, dtype=torch.int32))
+    """
+def linalg_eigh(A: Tensor, UPLO: str = 'L') -> tuple[Tensor, Tensor]:
+    """Returns the eigenvalues of symmetric matrices in rising order, and their eigenvectors as
+    columns.
+
+    Only the lower triangle is read, or the upper with UPLO='U'.
+
+    Example:
+        >>> values, vectors = weft.linalg_eigh(weft.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> values
+        tensor([1., 3.])
+    """
+def linalg_lu_factor_ex(
+    A: Tensor,
+    *,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors matrices into P @ L @ U.
+
+    LU holds U and, below its diagonal, L without its ones; row i was swapped with row
+    pivots[i], counted from 1. `info` is 0, or which diagonal element of U is zero.
+
+    Example:
+        >>> factors, pivots, info = weft.linalg_lu_factor_ex(weft.tensor([[0.0, 1.0], [2.0, 3.0]]))
+        >>> pivots  # which row each one was exchanged with, from 1
+        tensor([2, 2], dtype=torch.int32)
+    """
+def linalg_qr(A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
+    """Factors matrices into Q @ R, Q with orthonormal columns and R upper triangular.
+
+    The mode is 'reduced', 'complete' (Q is square) or 'r' (Q is empty).
+
+    Example:
+        >>> Q, R = weft.linalg_qr(weft.tensor([[3.0], [4.0]]))
+        >>> Q.shape, R.shape
+        (torch.Size([2, 1]), torch.Size([1, 1]))
+    """
+def linalg_solve_ex(
+    A: Tensor,
+    B: Tensor,
+    *,
+    check_errors: _bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Solves A @ X = B for square matrices A.
+
+    `info` is 0, or tells that A is singular.
+
+    Example:
+        >>> A, B = weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([[2.0], [2.0]])
+        >>> weft.linalg_solve_ex(A, B)[0]
+        tensor([[1.0000],
+                [0.5000]])
+    """
+def linalg_solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: _bool,
+    left: _bool = True,
+    unitriangular: _bool = False,
+) -> Tensor:
+    """Solves A @ X = B, or X @ A = B, where A is triangular; the other triangle is not read.
+
+    Example:
+        >>> A, B = weft.tensor([[2.0, 0.0], [1.0, 1.0]]), weft.tensor([[2.0], [3.0]])
+        >>> weft.linalg_solve_triangular(A, B, upper=False)
+        tensor([[1.],
+                [2.]])
+    """
+def linalg_svd(A: Tensor, full_matrices: _bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors matrices into U @ diag(S) @ Vh: orthonormal columns, singular values in falling
+    order, orthonormal rows.
+
+    With full_matrices=False only as many as there are singular values.
+
+    Example:
+        >>> U, S, Vh = weft.linalg_svd(weft.tensor([[3.0, 0.0], [0.0, -2.0]]))
+        >>> S
+        tensor([3., 2.])
+    """
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Applies input @ transpose(weight) + bias to the last dimension.
 
@@ -2414,6 +2649,13 @@ def lt(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """
 def lt_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Write the result of lt over input and return it."""
+def lu_permutation(pivots: Tensor, size: _int) -> Tensor:
+    """Says where each row came from after the swaps of an LU factorisation.
+
+    Example:
+        >>> weft.lu_permutation(weft.tensor([2, 2], dtype=weft.int32), 2)
+        tensor([1, 0])
+    """
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | _Number) -> Tensor:
     """Returns a copy of input with a value where mask is true.
 
@@ -2629,6 +2871,15 @@ def permute(input: Tensor, *dims: _int) -> Tensor:
     Example:
         >>> weft.permute(weft.zeros(2, 3, 5), (2, 0, 1)).shape
         torch.Size([5, 2, 3])
+    """
+def pinv_of(A: Tensor, pinv: Tensor) -> Tensor:
+    """Returns `pinv`, the pseudoinverses of A, with their gradient for A: that of a matrix whose
+    rank does not change.
+
+    Example:
+        >>> weft.linalg.pinv(weft.tensor([[2.0, 0.0]]))
+        tensor([[0.5000],
+                [0.0000]])
     """
 def polygamma(n: Tensor | _Number, input: Tensor) -> Tensor:
     """Returns the n-th derivative of digamma.
@@ -2883,6 +3134,148 @@ def softplus_(
     threshold: Tensor | _Number = 20.0,
 ) -> Tensor:
     """Write the result of softplus over input and return it."""
+def special_airy_ai(x: Tensor) -> Tensor:
+    """Returns Airy's function of the first kind.
+
+    Example:
+        >>> weft.special.airy_ai(weft.tensor([0.0, 1.0]))
+        tensor([0.3550, 0.1353])
+    """
+def special_bessel_j0(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the first kind of order 0.
+
+    Example:
+        >>> weft.special.bessel_j0(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.7652])
+    """
+def special_bessel_j0_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_j0 over input and return it."""
+def special_bessel_j1(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the first kind of order 1.
+
+    Example:
+        >>> weft.special.bessel_j1(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.4401])
+    """
+def special_bessel_j1_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_j1 over input and return it."""
+def special_bessel_y0(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the second kind of order 0.
+
+    Example:
+        >>> weft.special.bessel_y0(weft.tensor([1.0, 2.0]))
+        tensor([0.0883, 0.5104])
+    """
+def special_bessel_y0_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_y0 over input and return it."""
+def special_bessel_y1(input: Tensor) -> Tensor:
+    """Returns the Bessel function of the second kind of order 1.
+
+    Example:
+        >>> weft.special.bessel_y1(weft.tensor([1.0, 2.0]))
+        tensor([-0.7812, -0.1070])
+    """
+def special_bessel_y1_(input: Tensor) -> Tensor:
+    """Write the result of special_bessel_y1 over input and return it."""
+def special_erfcx(input: Tensor) -> Tensor:
+    """Computes erfc(input) times exp(input * input).
+
+    Example:
+        >>> weft.special.erfcx(weft.tensor([0.0, 20.0]))  # erfc(20) itself is 0 in float32
+        tensor([1.0000, 0.0282])
+    """
+def special_erfcx_(input: Tensor) -> Tensor:
+    """Write the result of special_erfcx over input and return it."""
+def special_i0e(input: Tensor) -> Tensor:
+    """Computes i0(input) times exp(-|input|).
+
+    Example:
+        >>> weft.special.i0e(weft.tensor([0.0, 100.0]))
+        tensor([1.0000, 0.0399])
+    """
+def special_i0e_(input: Tensor) -> Tensor:
+    """Write the result of special_i0e over input and return it."""
+def special_i1(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the first kind of order 1.
+
+    Example:
+        >>> weft.special.i1(weft.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.5652])
+    """
+def special_i1_(input: Tensor) -> Tensor:
+    """Write the result of special_i1 over input and return it."""
+def special_i1e(input: Tensor) -> Tensor:
+    """Computes i1(input) times exp(-|input|).
+
+    Example:
+        >>> weft.special.i1e(weft.tensor([0.0, 100.0]))
+        tensor([0.0000, 0.0397])
+    """
+def special_i1e_(input: Tensor) -> Tensor:
+    """Write the result of special_i1e over input and return it."""
+def special_log_ndtr(input: Tensor) -> Tensor:
+    """Returns the logarithm of the share of a standard normal distribution below each element.
+
+    Example:
+        >>> weft.special.log_ndtr(weft.tensor([0.0, -30.0]))
+        tensor([  -0.6931, -454.3213])
+    """
+def special_log_ndtr_(input: Tensor) -> Tensor:
+    """Write the result of special_log_ndtr over input and return it."""
+def special_modified_bessel_k0(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the second kind of order 0.
+
+    Example:
+        >>> weft.special.modified_bessel_k0(weft.tensor([1.0, 2.0]))
+        tensor([0.4210, 0.1139])
+    """
+def special_modified_bessel_k0_(input: Tensor) -> Tensor:
+    """Write the result of special_modified_bessel_k0 over input and return it."""
+def special_modified_bessel_k1(input: Tensor) -> Tensor:
+    """Returns the modified Bessel function of the second kind of order 1.
+
+    Example:
+        >>> weft.special.modified_bessel_k1(weft.tensor([1.0, 2.0]))
+        tensor([0.6019, 0.1399])
+    """
+def special_modified_bessel_k1_(input: Tensor) -> Tensor:
+    """Write the result of special_modified_bessel_k1 over input and return it."""
+def special_ndtri(input: Tensor) -> Tensor:
+    """Returns below what each share of a standard normal distribution lies.
+
+    Example:
+        >>> weft.special.ndtri(weft.tensor([0.5, 0.975]))
+        tensor([0.0000, 1.9600])
+    """
+def special_ndtri_(input: Tensor) -> Tensor:
+    """Write the result of special_ndtri over input and return it."""
+def special_scaled_modified_bessel_k0(input: Tensor) -> Tensor:
+    """Computes modified_bessel_k0(input) times exp(input).
+
+    Example:
+        >>> weft.special.scaled_modified_bessel_k0(weft.tensor([1.0, 100.0]))
+        tensor([1.1445, 0.1252])
+    """
+def special_scaled_modified_bessel_k0_(input: Tensor) -> Tensor:
+    """Write the result of special_scaled_modified_bessel_k0 over input and return it."""
+def special_scaled_modified_bessel_k1(input: Tensor) -> Tensor:
+    """Computes modified_bessel_k1(input) times exp(input).
+
+    Example:
+        >>> weft.special.scaled_modified_bessel_k1(weft.tensor([1.0, 100.0]))
+        tensor([1.6362, 0.1258])
+    """
+def special_scaled_modified_bessel_k1_(input: Tensor) -> Tensor:
+    """Write the result of special_scaled_modified_bessel_k1 over input and return it."""
+def special_zeta(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Adds up (other + k) to the power of -input over all k from 0: Hurwitz's zeta function.
+
+    Example:
+        >>> weft.special.zeta(weft.tensor(2.0), weft.tensor(1.0))  # pi ** 2 / 6
+        tensor(1.6449)
+    """
+def special_zeta_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
+    """Write the result of special_zeta over input and return it."""
 def split_with_sizes(
     input: Tensor,
     split_sizes: _int | Sequence[_int],

@@ -9,14 +9,14 @@ import pytest
 
 import weft
 from tests.ops.examples import ROWS, assert_same, examples_of, map_tensors
-from tests.ops.row import Call, Row, flatten, is_floating, is_tensor, to_call
+from tests.ops.row import Call, Row, flatten, is_tensor, to_call
 from tests.ops.table import row_id
 from weft.func import grad, vmap
 
 # What these return is no tensor, or has a shape that depends on values.
 BY_VALUE = frozenset(
-    "Tensor.__getitem__ allclose argwhere bincount equal index_put masked_select nonzero unique "
-    "unique_consecutive".split()
+    "Tensor.__getitem__ allclose argwhere bincount equal histogramdd index_put masked_select nonzero "
+    "unique unique_consecutive".split()
 )
 # It would write each row into what all share.
 WRITES_SHARED = "nn.functional.batch_norm"
@@ -24,6 +24,12 @@ WRITES_SHARED = "nn.functional.batch_norm"
 
 def call_of(row: Row, example: Any) -> Call:
     return to_call(weft, example, row.dtypes[0])
+
+
+def differentiable(row: Row, example: Any) -> list[bool]:
+    """Tell for each tensor of an example's call whether there is a gradient for it."""
+    call = to_call(weft, example, row.dtypes[0], gradient=row.order > 0)
+    return [x.requires_grad for x in tensors_of(call)]
 
 
 def tensors_of(call: Call) -> list[weft.Tensor]:
@@ -90,7 +96,8 @@ def test_vmap_equals_a_loop(row: Row, shared: bool) -> None:
             weft.stack([own[i] for own in tensors]) if dim == 0 else tensors[0][i]
             for i, dim in enumerate(dims)
         ]
-        leaves = [x.requires_grad_() for x in given if row.order > 0 and is_floating(x)]
+        chosen = differentiable(row, examples[0])
+        leaves = [x.requires_grad_() for x, is_leaf in zip(given, chosen, strict=True) if is_leaf]
         function = function_of(row, calls[0])
         got = run_or_refuse(row, vmap(function, in_dims=tuple(dims)), given, shared)
         if got is None:
@@ -117,7 +124,7 @@ def test_first_and_second_gradients_of_each_example(row: Row) -> None:
     for examples in examples_of(row):
         calls = [call_of(row, example) for example in examples]
         tensors = [tensors_of(call) for call in calls]
-        wanted = tuple(i for i, x in enumerate(tensors[0]) if is_floating(x))
+        wanted = tuple(i for i, is_leaf in enumerate(differentiable(row, examples[0])) if is_leaf)
         if not wanted:
             continue
         function = function_of(row, calls[0])

@@ -102,10 +102,9 @@ class GradientCheck:
         number = float(total.detach().numpy())
         if not create_graph:
             return number
-        inputs = [*call.leaves, *(v for _, v in pairs)]
         if not total.requires_grad:
-            return number, [None] * len(inputs)
-        return number, module.autograd.grad(total, inputs, allow_unused=True)
+            return number, [None] * (len(call.leaves) + len(weights))
+        return number, module.autograd.grad(total, [*call.leaves, *weights], allow_unused=True)
 
     def first(self) -> None:
         """Compare dF/dx along u."""

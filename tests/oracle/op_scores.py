@@ -140,7 +140,7 @@ def weft_function(info: Any) -> Callable[..., Any] | None:
     """Return Weft's function or method of an op's name, or None."""
     named = info.name.removeprefix("torch.")
     function = info.op
-    if isinstance(function, types.FunctionType) and "common_methods_invo" in function.__module__:
+    if isinstance(function, types.FunctionType) and "torch.testing" in function.__module__:
         # A wrapper of PyTorch's tests around the op: it finds Weft under the name `torch`.
         return types.FunctionType(
             function.__code__,

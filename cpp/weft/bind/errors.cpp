@@ -20,6 +20,7 @@ const ErrorClass error_classes[] = {
     {"OutOfMemoryError", &PyExc_MemoryError, "Memory that could not be had."},
     {"GradientError", nullptr, "A graph that cannot be differentiated as asked."},
     {"UnsupportedError", &PyExc_NotImplementedError, "Something Weft does not do (yet)."},
+    {"LinAlgError", nullptr, "A matrix that has no such factorisation or inverse."},
     {"InternalError", nullptr, "A bug in Weft itself."},
 };
 PyObject* classes[std::size(error_classes)];

@@ -33,5 +33,6 @@ void matmul(const tensor::Array& a, const tensor::Array& b, const tensor::Array&
 // The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
 // needed.
 void set_blas_path(std::string path);
+void* blas_symbol(const char* name);  // null when there is no such library or name
 
 }  // namespace weft::kernels

@@ -20,10 +20,14 @@ from weft.functional import (  # noqa: F401 (their composites register themselve
     counting,  # pyright: ignore[reportUnusedImport]
     einstein,  # pyright: ignore[reportUnusedImport]
     elementwise,  # pyright: ignore[reportUnusedImport]
+    grids,  # pyright: ignore[reportUnusedImport]
     linalg,
+    linalg_aliases,  # pyright: ignore[reportUnusedImport]
     losses,  # pyright: ignore[reportUnusedImport]
+    masked,
     normalization,  # pyright: ignore[reportUnusedImport]
     return_types,
+    signal,
     special,
     statistics,  # pyright: ignore[reportUnusedImport]
     volumes,  # pyright: ignore[reportUnusedImport]
@@ -261,7 +265,9 @@ for _alias, _name in _ALIASES.items():
     OVERLOADS[_alias] = renamed(OVERLOADS.get(_name) or getattr(ops, _name), _name, _alias)
 OVERLOADS["row_stack"] = vstack
 OVERLOADS["linalg"] = linalg
+OVERLOADS["masked"] = masked
 OVERLOADS["return_types"] = return_types
+OVERLOADS["signal"] = signal
 OVERLOADS["special"] = special
 
 _METHOD_NAMES = """
@@ -305,4 +311,4 @@ METHODS.update(PROPERTIES)
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 
-__all__ = ["METHODS", "OVERLOADS", "linalg", "return_types", "special"]
+__all__ = ["METHODS", "OVERLOADS", "linalg", "masked", "return_types", "signal", "special"]

@@ -71,6 +71,23 @@ def composite(
     return decorate
 
 
+def named(function: _Function) -> _Function:
+    """Let the errors of a function's parts name the function, not the part."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except RuntimeError as error:
+            heading, _, words = str(error).partition("): ")
+            if not words or heading.startswith(f"{name}("):
+                raise
+            raise type(error)(f"{name}(): {words}") from None
+
+    return call  # type: ignore[return-value] # it has the function's signature
+
+
 def show_as(result: Any, name: str) -> None:
     """Let the last node of a result, or of each tensor of a tuple, go by a name."""
     for tensor in (result,) if isinstance(result, Tensor) else result:

@@ -7,12 +7,14 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional import return_types
 from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite
-from weft.functional.creation import arange
+from weft.functional.creation import arange, linspace
 from weft.functional.shaping import movedim
 
 ops = _core.ops
+_numbers = range  # some functions have an argument of that name
 
 
 def _in_order(rows: Tensor) -> Tensor:
@@ -265,3 +267,127 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
     places = ((inside - low) / (high - low) * bins).to(_core.int64)
     counts = bincount(ops.clamp(places, 0, bins - 1), minlength=bins)
     return counts.to(input.dtype)
+
+
+@composite(reads_values=True)
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Count elements between edges.
+
+    Args:
+        input: the tensor.
+        bins: how many equal bins, or their edges in rising order.
+        range: the first and the last edge of equal bins; those of the elements if not given.
+        weight: how much each element counts.
+        density: whether to divide by the total and by the bins' widths.
+
+    Returns:
+        `hist` and `bin_edges`. The last bin has both of its edges.
+
+    Example:
+        >>> import weft
+        >>> weft.histogram(weft.tensor([1.0, 2.0, 2.5, 3.0]), 2).hist
+        tensor([1., 3.])
+    """
+    if not input.is_floating_point():
+        raise _core.DTypeError(f"histogram(): input must be floating point, not {input.dtype}.")
+    values = input.detach().reshape(-1)
+    edges = _edges(values, bins, range)
+    hist = _counted([values], [edges], weight)
+    if density:
+        hist = hist / (ops.sum(hist) * _widths(edges))
+    return return_types.histogram(hist, edges)
+
+
+def _edges(values: Tensor, bins: Any, span: Any) -> Tensor:
+    """Return the edges of bins: those that are given, or of so many equal ones."""
+    if isinstance(bins, Tensor):
+        return bins.detach()
+    if bins <= 0:
+        raise _core.ArgumentError(f"bins must be positive; bins is {bins}.")
+    low, high = (0.0, 1.0) if span is None else (float(end) for end in span)
+    if span is None and values.numel():
+        low, high = float(ops.amin(values)), float(ops.amax(values))
+    if not (low <= high and math.isfinite(low) and math.isfinite(high)):
+        raise _core.ArgumentError(f"the bins must span a finite range; it is from {low} to {high}.")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, dtype=values.dtype)
+
+
+def _widths(edges: Tensor) -> Tensor:
+    return ops.slice(edges, 0, 1) - ops.slice(edges, 0, 0, edges.shape[0] - 1)
+
+
+def _counted(columns: list[Tensor], edges: list[Tensor], weight: Tensor | None) -> Tensor:
+    """Add up weights by the bins that the columns of points fall into."""
+    dtype, sizes = columns[0].dtype, [each.shape[0] - 1 for each in edges]
+    place = ops.zeros(columns[0].shape, dtype=_core.int64)
+    inside = ops.ones(columns[0].shape, dtype=_core.bool)
+    for values, ends, size in zip(columns, edges, sizes, strict=True):
+        found = ops.searchsorted(ends, values, True) - 1
+        # The last bin has both of its edges.
+        found = ops.where(ops.eq(values, ops.select(ends, 0, -1)), size - 1, found)
+        inside = ops.logical_and(inside, ops.logical_and(ops.ge(found, 0), ops.lt(found, size)))
+        place = place * size + ops.clamp(found, 0, size - 1)
+    amounts = ops.ones(place.shape, dtype=dtype) if weight is None else weight.detach().reshape(-1)
+    kept = ops.where(inside, amounts, 0.0).to(dtype)
+    return ops.scatter_add(ops.zeros([math.prod(sizes)], dtype=dtype), 0, place, kept).reshape(
+        sizes
+    )
+
+
+@composite()
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """Count points in boxes.
+
+    Args:
+        input: (..., D) points.
+        bins: how many equal bins for all dimensions or each, or D tensors of edges.
+        range: 2 * D numbers: the first and the last edge along each dimension.
+        weight: how much each point counts.
+        density: whether to divide by the total and by the boxes' volumes.
+
+    Returns:
+        `hist` and `bin_edges`, a tensor for each dimension.
+
+    Example:
+        >>> import weft
+        >>> weft.histogramdd(weft.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 2).hist
+        tensor([[0., 1.],
+                [1., 1.]])
+    """
+    if not input.is_floating_point() or input.ndim < 2:
+        raise _core.ArgumentError(
+            f"histogramdd(): input must be (..., D) of a floating dtype; it is "
+            f"{tuple(input.shape)}, {input.dtype}."
+        )
+    rank = input.shape[-1]
+    columns = [ops.select(input.detach(), -1, i).reshape(-1) for i in _numbers(rank)]
+    each = [bins] * rank if isinstance(bins, int) else list(bins)
+    spans = [None] * rank if range is None else [range[2 * i : 2 * i + 2] for i in _numbers(rank)]
+    if len(each) != rank or len(spans) != rank or any(span == [] for span in spans):
+        raise _core.ArgumentError(
+            f"histogramdd(): bins and range must be for {rank} dimensions, as input has; bins has "
+            f"{len(each)}."
+        )
+    edges = [_edges(*given) for given in zip(columns, each, spans, strict=True)]
+    hist = _counted(columns, edges, weight)
+    if density:
+        hist = hist / ops.sum(hist)
+        for i, ends in enumerate(edges):
+            hist = hist / _widths(ends).reshape([-1 if i == k else 1 for k in _numbers(rank)])
+    return return_types.histogramdd(hist, tuple(edges))

@@ -17,7 +17,8 @@ from weft.functional.facts import iinfo
 ops = _core.ops
 
 
-def _finished(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+def finished(tensor: Tensor, device: Any, requires_grad: bool) -> Tensor:
+    """Give a new tensor what its maker asked for besides values."""
     if device is not None:
         device_type(device)  # raises for what is not the CPU
     return tensor.requires_grad_() if requires_grad else tensor
@@ -48,7 +49,7 @@ def zeros(
         tensor([0, 0])
     """
     _check("zeros", ignored)
-    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 _HARMLESS = frozenset({"layout", "memory_format", "names", "pin_memory"})
@@ -75,7 +76,7 @@ def ones(
         tensor([1., 1.], requires_grad=True)
     """
     _check("ones", ignored)
-    return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
 @composite()
@@ -94,7 +95,7 @@ def empty(
         torch.Size([2, 3])
     """
     _check("empty", ignored)
-    return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
 def full(
@@ -118,7 +119,7 @@ def full(
     if isinstance(fill_value, Tensor):
         dtype = fill_value.dtype if dtype is None else dtype
         fill_value = fill_value.item()
-    return _finished(ops.full(size, fill_value, dtype=dtype), device, requires_grad)
+    return finished(ops.full(size, fill_value, dtype=dtype), device, requires_grad)
 
 
 def zeros_like(
@@ -137,7 +138,7 @@ def zeros_like(
         tensor([0., 0.])
     """
     _check("zeros_like", ignored)
-    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
 def ones_like(
@@ -156,7 +157,7 @@ def ones_like(
         tensor([[1, 1]])
     """
     _check("ones_like", ignored)
-    return _finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
+    return finished(ops.ones(input.shape, dtype=dtype or input.dtype), device, requires_grad)
 
 
 def empty_like(
@@ -175,7 +176,7 @@ def empty_like(
         torch.Size([2, 3])
     """
     _check("empty_like", ignored)
-    return _finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
+    return finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
 
 
 @composite()
@@ -197,7 +198,7 @@ def full_like(
     """
     _check("full_like", ignored)
     made = ops.full(input.shape, _number(fill_value), dtype=dtype or input.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _number(value: Any) -> Any:
@@ -255,7 +256,7 @@ def arange(
     count = int(-((first - last) // distance)) if whole else math.ceil((last - first) / distance)
     if dtype is None:
         dtype = _core.int64 if whole else _core.get_default_dtype()
-    return _finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
+    return finished(ops.arange(first, distance, count, dtype=dtype), device, requires_grad)
 
 
 def _spaced(start: Any, end: Any, steps: int) -> Tensor:
@@ -290,7 +291,7 @@ def linspace(
     """
     _check("linspace", ignored)
     made = _spaced(start, end, steps).to(dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -315,7 +316,7 @@ def logspace(
     _check("logspace", ignored)
     made = ops.pow(float(base), _spaced(start, end, steps))
     made = made.to(dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -340,7 +341,7 @@ def eye(
     made = ops.zeros((n, n if m is None else m), dtype=dtype)
     length, columns = min(made.shape), made.shape[1]
     ops.fill_(ops.strided_view(made, (length,), (columns + 1,), 0, made.stride(), 0), 1)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def scalar_tensor(
@@ -355,7 +356,7 @@ def scalar_tensor(
     """
     _check("scalar_tensor", ignored)
     made = ops.full((), s, dtype=dtype or _core.get_default_dtype())
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def rand(
@@ -376,7 +377,7 @@ def rand(
     """
     _check("rand", ignored)
     made = ops.rand(*size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randn(
@@ -397,7 +398,7 @@ def randn(
     """
     _check("randn", ignored)
     made = ops.randn(*size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def in_memory_order(like: Tensor, draw: Callable[[list[int]], Tensor]) -> Tensor:
@@ -434,7 +435,7 @@ def rand_like(
     made = in_memory_order(
         input, lambda size: ops.rand(size, generator=generator, dtype=dtype or input.dtype)
     )
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randn_like(
@@ -460,7 +461,7 @@ def randn_like(
     else:
         place = in_memory_order(input, lambda size: ops.zeros(size, dtype=dtype))
         made = ops.gaussian(place, generator=generator)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
@@ -510,7 +511,7 @@ def randint(
         low, high = 0, low
     _check_limits("randint", low, high - 1, dtype)
     made = ops.randint(low, high, size, generator=generator, dtype=dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def randint_like(
@@ -552,7 +553,7 @@ def randperm(
     _check_limits("randperm", 0, n - 1, dtype)
     made = ops.permutation(n, generator=generator)
     made = made if dtype is None else made.to(dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 @composite()
@@ -596,7 +597,7 @@ def normal(
             dtype = given[0].dtype
     drawn = ops.randn(size, generator=generator, dtype=dtype)
     made = ops.add(ops.mul(drawn, _plain(std)), _plain(mean)).to(drawn.dtype)
-    return _finished(made, device, requires_grad)
+    return finished(made, device, requires_grad)
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,11 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import arange
+from weft.functional.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
 from weft.functional.shaping import pad, windows
 
 ops = _core.ops
@@ -163,7 +168,8 @@ def _each(value: Any, count: int) -> list[Any]:
     return list(value) if hasattr(value, "__iter__") else [value] * count
 
 
-_LINEAR = {"linear": 1, "bilinear": 2}
+_LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
+_SHAPED = {**_LINEAR, "bicubic": 2}
 
 
 def interpolate(
@@ -181,8 +187,9 @@ def interpolate(
         input: a tensor (N, C, ...).
         size: the new sizes, or
         scale_factor: how many times larger they are.
-        mode: "nearest", "nearest-exact", "linear" (one dimension) or "bilinear" (two).
-        align_corners: for the linear modes: whether the corner elements stay where they are.
+        mode: "nearest", "nearest-exact", "linear" (one dimension), "bilinear" or "bicubic" (two),
+            "trilinear" (three), or "area" (the mean of what a new element covers).
+        align_corners: for the other modes: whether the corner elements stay where they are.
         recompute_scale_factor: whether to go by the sizes that `scale_factor` gives, not by itself.
         antialias: only False.
 
@@ -198,12 +205,12 @@ def interpolate(
     if antialias:
         raise _core.UnsupportedError("interpolate(): antialias is not supported yet.")
     count = input.ndim - 2
-    if mode not in ("nearest", "nearest-exact", *_LINEAR):
+    if mode not in ("nearest", "nearest-exact", "area", *_SHAPED):
         raise _core.UnsupportedError(
-            f"interpolate(): mode must be 'nearest', 'nearest-exact', 'linear' or 'bilinear', not "
-            f"{mode!r}."
+            f"interpolate(): mode must be 'nearest', 'nearest-exact', 'area', 'linear', "
+            f"'bilinear', 'trilinear' or 'bicubic', not {mode!r}."
         )
-    if count < 1 or _LINEAR.get(mode, count) != count:
+    if count < 1 or _SHAPED.get(mode, count) != count:
         raise _core.ShapeError(
             f"interpolate(): mode {mode!r} does not fit the dimensions of input; input is "
             f"{tuple(input.shape)}."
@@ -222,12 +229,18 @@ def interpolate(
             f"interpolate(): the new sizes must be positive; they would be {tuple(sizes)}, input "
             f"is {tuple(input.shape)}."
         )
+    if mode == "area":
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1](
+            input, sizes
+        )
     for i, (length, new) in enumerate(zip(input.shape[2:], sizes, strict=True)):
         step = length / new
         if scales is not None and not recompute_scale_factor:
             step = 1 / scales[i]
         if mode in _LINEAR:
             input = _resize_linear(input, 2 + i, new, step, bool(align_corners))
+        elif mode == "bicubic":
+            input = _resize_cubic(input, 2 + i, new, step, bool(align_corners))
         else:
             shift = 0.5 if mode == "nearest-exact" else 0.0
             input = ops.index_select(input, 2 + i, _floored(_places(new, shift) * step, length))
@@ -244,13 +257,44 @@ def _floored(places: Tensor, length: int) -> Tensor:
     return ops.clamp_max(ops.cast(places, _core.int64), length - 1)
 
 
+def _between(length: int, new: int, step: float, align_corners: bool) -> Tensor:
+    """Return where the new elements of a dimension lie among the old."""
+    if align_corners:
+        return _places(new, 0.0) * ((length - 1) / (new - 1) if new > 1 else 0.0)
+    return _places(new, 0.5) * step - 0.5
+
+
+def cubic_weights(share: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the weights of the four neighbours of a place, `share` of a step behind the second."""
+
+    def near(x: Tensor) -> Tensor:
+        return ((1.25 * x - 2.25) * x) * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((-0.75 * x + 3.75) * x - 6) * x + 3
+
+    return far(share + 1), near(share), near(1 - share), far(2 - share)
+
+
+def _resize_cubic(input: Tensor, dim: int, new: int, step: float, align_corners: bool) -> Tensor:
+    """Resize one dimension by a cubic curve through four neighbours."""
+    length = input.shape[dim]
+    places = _between(length, new, step, align_corners)
+    lower = ops.floor(places)
+    shape = [1] * input.ndim
+    shape[dim] = new
+    parts = [
+        ops.index_select(input, dim, ops.clamp(lower + (k - 1), 0, length - 1).to(_core.int64))
+        * weight.to(input.dtype).reshape(shape)
+        for k, weight in enumerate(cubic_weights(places - lower))
+    ]
+    return parts[0] + parts[1] + parts[2] + parts[3]
+
+
 def _resize_linear(input: Tensor, dim: int, new: int, step: float, align_corners: bool) -> Tensor:
     """Resize one dimension by mixing neighbours."""
     length = input.shape[dim]
-    if align_corners:
-        places = _places(new, 0.0) * ((length - 1) / (new - 1) if new > 1 else 0.0)
-    else:
-        places = ops.clamp_min(_places(new, 0.5) * step - 0.5, 0.0)
+    places = ops.clamp_min(_between(length, new, step, align_corners), 0.0)
     lower = _floored(places, length)
     shape = [1] * input.ndim
     shape[dim] = new

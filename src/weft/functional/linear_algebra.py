@@ -8,12 +8,13 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite
 from weft.functional.creation import arange
 from weft.functional.joining import broadcast_shapes, broadcast_tensors
 from weft.functional.reductions import vector_norm
 from weft.functional.selection import repeat_interleave
-from weft.functional.shaping import rolled
+from weft.functional.shaping import movedim, rolled
 
 ops = _core.ops
 
@@ -378,7 +379,7 @@ def norm(
 
     Args:
         input: the tensor.
-        p: which norm; "fro" is the norm of order 2.
+        p: which norm; "fro" is the norm of order 2, "nuc" the sum of a matrix's singular values.
         dim: the dimensions; all of them if not given.
         keepdim: whether they stay with size one.
         dtype: convert to this first.
@@ -391,51 +392,76 @@ def norm(
         >>> weft.norm(x, p=1, dim=1)
         tensor([7.])
     """
+    if p == "nuc":
+        return matrix_norm(input, "nuc", (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     if p is None or p == "fro":
         p = 2.0
     elif isinstance(p, str):
-        raise _core.UnsupportedError(f"norm(): p must be a number or 'fro', not {p!r}.")
+        raise _core.ArgumentError(f"norm(): p must be a number, 'fro' or 'nuc', not {p!r}.")
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
 def matrix_norm(
-    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     """Return the norm of matrices.
 
     Args:
-        input: the tensor.
-        ord: "fro", 1, -1, inf or -inf.
+        A: the tensor.
+        ord: "fro", "nuc" (the sum of singular values), 2 or -2 (the largest, the smallest), 1,
+            -1, inf or -inf.
         dim: the dimensions of the matrices.
         keepdim: whether they stay with size one.
+        dtype: convert to this first.
 
     Example:
         >>> import weft
         >>> weft.linalg.matrix_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
         tensor(5.)
     """
-    if ord == "fro":
-        return vector_norm(input, 2.0, dim, keepdim)
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise _core.UnsupportedError(
-            f"matrix_norm(): ord must be 'fro', 1, -1, inf or -inf, not {ord!r}."
+    axes: list[int] = [dim] if isinstance(dim, int) else list(dim)
+    if A.ndim < 2 or len(axes) != 2:
+        raise _core.ShapeError(
+            f"matrix_norm(A): A must have 2 dimensions or more and dim must be two of them; A is "
+            f"{tuple(A.shape)}, dim is {dim}."
         )
-    rows, columns = (axis % input.ndim for axis in dim)
+    x = A if dtype is None else A.to(dtype)
+    if ord == "fro":
+        return vector_norm(x, 2.0, dim, keepdim)
+    rows, columns = (wrap_dim(axis, x.ndim) for axis in axes)
+    if ord in ("nuc", 2, -2):
+        values = ops.linalg_svd(movedim(x, (rows, columns), (-2, -1)), False)[1]
+        chosen = {"nuc": ops.sum, 2: ops.amax, -2: ops.amin}[ord](values, [-1])
+        for axis in sorted((rows, columns)) if keepdim else ():
+            chosen = chosen.unsqueeze(axis)
+        return chosen
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise _core.ArgumentError(
+            f"matrix_norm(A): ord must be 'fro', 'nuc', 2, -2, 1, -1, inf or -inf, not {ord!r}."
+        )
     summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = ops.sum(ops.abs(input), [summed], True)
+    sums = ops.sum(ops.abs(x), [summed], True)
     extreme = ops.amax if ord > 0 else ops.amin
     result = extreme(sums, [chosen], True)
     return result if keepdim else ops.squeeze(result, [rows, columns])
 
 
-def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
+def linalg_norm(
+    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """Return the norm of vectors or matrices.
 
     Args:
-        input: the tensor.
+        A: the tensor.
         ord: which norm; the one of order 2 over all elements if not given.
         dim: one dimension for vectors, two for matrices; all if not given.
         keepdim: whether they stay with size one.
+        dtype: convert to this first.
 
     Example:
         >>> import weft
@@ -443,12 +469,12 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
         tensor(7.)
     """
     if ord is None:
-        return vector_norm(input, 2.0, dim, keepdim)
-    if dim is None and input.ndim == 2:
-        return matrix_norm(input, ord, (0, 1), keepdim)
+        return vector_norm(A, 2.0, dim, keepdim, dtype=dtype)
+    if dim is None and A.ndim == 2:
+        return matrix_norm(A, ord, (0, 1), keepdim, dtype=dtype)
     if dim is not None and not isinstance(dim, int) and len(dim) == 2:
-        return matrix_norm(input, ord, dim, keepdim)
-    return vector_norm(input, ord, dim, keepdim)
+        return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+    return vector_norm(A, ord, dim, keepdim, dtype=dtype)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:

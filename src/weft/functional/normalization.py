@@ -275,3 +275,50 @@ def local_response_norm(
     squares = pad(input * input, edges)
     means = ops.mean(squares.unfold(1, size, 1), -1)
     return input / ops.pow(means * alpha + k, beta)
+
+
+@composite()
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return `layer_norm`, the means, and one over the standard deviations.
+
+    Example:
+        >>> import weft
+        >>> output, mean, rstd = weft.native_layer_norm(
+        ...     weft.tensor([1.0, 3.0]), [2], None, None, 0.0
+        ... )
+        >>> output, mean
+        (tensor([-1.,  1.]), tensor([2.]))
+    """
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    dims = list(range(-len(shape), 0))
+    variance = ops.var(input, dims, correction=0, keepdim=True)
+    result = ops.layer_norm(input, shape, weight, bias, eps)
+    return result, ops.mean(input, dims, True), ops.rsqrt(variance + eps)
+
+
+@composite()
+def native_group_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return `group_norm` of N * C * HxW elements, the means, and one over the deviations.
+
+    Example:
+        >>> import weft
+        >>> x = weft.tensor([[[1.0, 3.0]]])
+        >>> output, mean, rstd = weft.native_group_norm(x, None, None, 1, 1, 2, 1, 0.0)
+        >>> output, mean
+        (tensor([[[-1.,  1.]]]), tensor([[2.]]))
+    """
+    grouped = input.reshape(N, group, C // group * HxW)
+    variance = ops.var(grouped, [2], correction=0, keepdim=False)
+    result = group_norm(input, group, weight, bias, eps)
+    return result, ops.mean(grouped, [2]), ops.rsqrt(variance + eps)

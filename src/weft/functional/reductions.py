@@ -113,6 +113,34 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return return_types.median(values, indices)
 
 
+@composite()
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Return the middle of the elements that are not NaN; NaN where there is none.
+
+    Args:
+        input: the tensor.
+        dim: the dimension; if not given, the middle of all elements without an index.
+        keepdim: whether the dimension stays with size one.
+
+    Example:
+        >>> import weft
+        >>> weft.nanmedian(weft.tensor([3.0, float("nan"), 1.0]))
+        tensor(1.)
+    """
+    if dim is None:
+        return nanmedian(input.reshape(-1), 0).values
+    if input.ndim == 0:
+        return return_types.nanmedian(input.clone(), ops.zeros((), dtype=_core.int64))
+    values, indices = ops.sort(input, dim)
+    # NaN is sorted behind the numbers.
+    count = ops.sum(ops.logical_not(ops.isnan(input)), [dim], True)
+    middle = ops.clamp_min(ops.div_floor(count - 1, 2), 0)
+    found = tuple(ops.gather(each, dim, middle) for each in (values, indices))
+    return return_types.nanmedian(
+        *(found if keepdim else (ops.squeeze(each, [dim]) for each in found))
+    )
+
+
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the most frequent element along a dimension (the smallest of several), and an index.
 

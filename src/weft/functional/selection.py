@@ -438,6 +438,46 @@ def _identity(reduce: str, dtype: Any) -> Any:
 
 
 @composite(in_place=True)
+def index_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    """Combine slices of `source` into those of `input` that `index` names.
+
+    Args:
+        input: the tensor that they are combined into (a copy of it).
+        dim: the dimension of the slices.
+        index: a place for each slice of `source`.
+        source: the slices.
+        reduce: "prod", "mean", "amax" or "amin".
+        include_self: whether the input's own slices take part.
+
+    Example:
+        >>> import weft
+        >>> index, source = weft.tensor([0, 0]), weft.tensor([2.0, 5.0])
+        >>> weft.index_reduce(weft.ones(2), 0, index, source, "amax")
+        tensor([5., 1.])
+    """
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise _core.ArgumentError(
+            f"index_reduce(): reduce must be 'prod', 'mean', 'amax' or 'amin', not {reduce!r}."
+        )
+    if not source.ndim:
+        return index_reduce(
+            input.reshape(1), 0, index, source.reshape(1), reduce, include_self=include_self
+        ).reshape(input.shape)
+    shape = [1] * source.ndim
+    shape[dim] = -1
+    places = index.reshape(shape).expand(source.shape)
+    return scatter_reduce(input, dim, places, source, reduce, include_self)
+
+
+@composite(in_place=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
 ) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
-from weft.functional.elementwise import exp2, logit, sinc
+from weft.functional.elementwise import exp2, logit, round, sinc
 from weft.functional.polynomials import (
     chebyshev_polynomial_t,
     chebyshev_polynomial_u,
@@ -27,12 +27,29 @@ from weft.functional.statistics import mvlgamma
 
 ops = _core.ops
 
+airy_ai = ops.special_airy_ai
+bessel_j0, bessel_j1 = ops.special_bessel_j0, ops.special_bessel_j1
+bessel_y0, bessel_y1 = ops.special_bessel_y0, ops.special_bessel_y1
 digamma = psi = ops.digamma
-erf, erfc, erfinv = ops.erf, ops.erfc, ops.erfinv
+erf, erfc, erfcx, erfinv = ops.erf, ops.erfc, ops.special_erfcx, ops.erfinv
 expm1, log1p = ops.expm1, ops.log1p
-expit, gammaln, round = ops.sigmoid, ops.lgamma, ops.round
+expit, gammaln = ops.sigmoid, ops.lgamma
+gammainc, gammaincc, polygamma = ops.igamma, ops.igammac, ops.polygamma
+i0 = modified_bessel_i0 = ops.i0
+i1 = modified_bessel_i1 = ops.special_i1
+i0e, i1e, log_ndtr, ndtri = (
+    ops.special_i0e,
+    ops.special_i1e,
+    ops.special_log_ndtr,
+    ops.special_ndtri,
+)
+modified_bessel_k0 = ops.special_modified_bessel_k0
+modified_bessel_k1 = ops.special_modified_bessel_k1
+scaled_modified_bessel_k0 = ops.special_scaled_modified_bessel_k0
+scaled_modified_bessel_k1 = ops.special_scaled_modified_bessel_k1
 log_softmax, softmax, xlogy = ops.log_softmax, ops.softmax, ops.xlogy
 multigammaln = mvlgamma
+zeta = ops.special_zeta
 
 
 def _floats(input: Tensor) -> Tensor:
@@ -64,15 +81,15 @@ def ndtr(input: Tensor) -> Tensor:
     return ops.erfc(_floats(input) * -math.sqrt(0.5)) * 0.5
 
 
-def ndtri(input: Tensor) -> Tensor:
-    """Return where a share of a standard normal distribution lies below: the way back of `ndtr`.
+def spherical_bessel_j0(x: Tensor) -> Tensor:
+    """Return sin(x) / x, which is 1 at zero.
 
     Example:
         >>> import weft
-        >>> weft.special.ndtri(weft.tensor([0.5, 0.975]))
-        tensor([0.0000, 1.9600])
+        >>> weft.special.spherical_bessel_j0(weft.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.8415])
     """
-    return ops.erfinv(_floats(input) * 2 - 1) * math.sqrt(2.0)
+    return sinc(_floats(x) / math.pi)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
@@ -102,6 +119,11 @@ def _flag(value: bool, like: Tensor) -> Tensor:
 
 
 __all__ = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
     "chebyshev_polynomial_t",
     "chebyshev_polynomial_u",
     "chebyshev_polynomial_v",
@@ -110,30 +132,47 @@ __all__ = [
     "entr",
     "erf",
     "erfc",
+    "erfcx",
     "erfinv",
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "hermite_polynomial_h",
     "hermite_polynomial_he",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "laguerre_polynomial_l",
     "legendre_polynomial_p",
     "log1p",
+    "log_ndtr",
     "log_softmax",
     "logit",
     "logsumexp",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
     "multigammaln",
     "ndtr",
     "ndtri",
+    "polygamma",
     "psi",
     "round",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
     "shifted_chebyshev_polynomial_t",
     "shifted_chebyshev_polynomial_u",
     "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w",
     "sinc",
     "softmax",
+    "spherical_bessel_j0",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]

@@ -318,3 +318,73 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     steps = (arange(p) * -0.5).to(floats.dtype)
     total = ops.sum(ops.lgamma(floats.unsqueeze(-1) + steps), [-1])
     return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+@composite()
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """Estimate slopes along dimensions from neighbours on both sides.
+
+    Args:
+        input: the heights.
+        spacing: how far apart they are: a number, one for each dimension, or tensors of places.
+        dim: the dimensions; all of them if not given.
+        edge_order: 1 or 2: of what order the estimates at the ends are.
+
+    Example:
+        >>> import weft
+        >>> weft.gradient(weft.tensor([1.0, 2.0, 4.0]))
+        (tensor([1.0000, 1.5000, 2.0000]),)
+    """
+    dim = range(input.ndim) if dim is None else dim
+    spacing = 1 if spacing is None else spacing
+    chosen: list[int] = [dim] if isinstance(dim, int) else list(dim)
+    several = type(spacing) in (list, tuple)
+    steps: list[Any] = list(spacing) if several else [spacing] * len(chosen)
+    if len(steps) != len(chosen) or edge_order not in (1, 2):
+        raise _core.ArgumentError(
+            f"gradient(): spacing must have one item for each dimension and edge_order must be 1 "
+            f"or 2; spacing has {len(steps)}, dim is {tuple(chosen)}, edge_order is {edge_order}."
+        )
+    x = input if input.is_floating_point() else input.to(_core.get_default_dtype())
+    return tuple(
+        _slope(x, wrap_dim(each, x.ndim), step, edge_order)
+        for each, step in zip(chosen, steps, strict=True)
+    )
+
+
+def _slope(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
+    length = x.shape[dim]
+    if length <= edge_order:
+        raise _core.ShapeError(
+            f"gradient(): dimension {dim} must have more than edge_order {edge_order} elements; "
+            f"input is {tuple(x.shape)}."
+        )
+    shape = [1] * x.ndim
+    shape[dim] = length - 1
+    if isinstance(step, Tensor) and step.ndim:
+        gaps = (ops.slice(step, 0, 1) - ops.slice(step, 0, 0, length - 1)).to(x.dtype)
+    else:
+        gaps = ops.full([length - 1], float(step), dtype=x.dtype)
+    gaps = gaps.reshape(shape)
+    slopes = (ops.slice(x, dim, 1) - ops.slice(x, dim, 0, length - 1)) / gaps
+    # Inside, the slopes on both sides; the nearer neighbour counts for more.
+    before, after = ops.slice(gaps, dim, 0, length - 2), ops.slice(gaps, dim, 1)
+    left, right = ops.slice(slopes, dim, 0, length - 2), ops.slice(slopes, dim, 1)
+    inside = (left * after + right * before) / (before + after)
+    first, last = ops.slice(slopes, dim, 0, 1), ops.slice(slopes, dim, length - 2)
+    if edge_order == 2:
+        first, last = _ends(slopes, gaps, dim, length)
+    return ops.cat([first, inside, last], dim)
+
+
+def _ends(slopes: Tensor, gaps: Tensor, dim: int, length: int) -> tuple[Tensor, Tensor]:
+    """Return the slopes at both ends of a parabola through three places."""
+
+    def end(near: int, next_one: int) -> Tensor:
+        h, k = (ops.slice(gaps, dim, i, i + 1) for i in (near, next_one))
+        s, t = (ops.slice(slopes, dim, i, i + 1) for i in (near, next_one))
+        return s + (s - t) * h / (h + k)
+
+    return end(0, 1), end(length - 2, length - 3)

@@ -21,6 +21,7 @@ from weft.functional.bags import embedding_bag
 from weft.functional.composite import WRITERS, show_as
 from weft.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from weft.functional.counting import unique
+from weft.functional.grids import grid_sample
 from weft.functional.images import (
     channel_shuffle,
     fold,
@@ -137,6 +138,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",

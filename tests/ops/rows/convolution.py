@@ -233,11 +233,32 @@ def _interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=
         if mode == "nearest":
             result = np.take(result, (np.arange(target) * n) // target, axis=axis)
             continue
+        if mode == "area":
+            result = np.stack(
+                [
+                    np.take(result, range(i * n // target, -(-(i + 1) * n // target)), axis).mean(
+                        axis
+                    )
+                    for i in range(target)
+                ],
+                axis,
+            )
+            continue
         spots = (
             np.arange(target) * (n - 1) / max(target - 1, 1)
             if align_corners
-            else np.maximum((np.arange(target) + 0.5) * n / target - 0.5, 0)
+            else (np.arange(target) + 0.5) * n / target - 0.5
         )
+        if mode == "bicubic":
+            steps = np.abs(spots[:, None] - np.arange(-2, n + 2))
+            near = 1.25 * steps**3 - 2.25 * steps**2 + 1
+            far = -0.75 * (steps**3 - 5 * steps**2 + 8 * steps - 4)
+            weights = np.where(steps <= 1, near, np.where(steps < 2, far, 0.0))
+            edges = [(2, 2) if a == axis else (0, 0) for a in range(x.ndim)]
+            wide = np.moveaxis(np.pad(result, edges, "edge"), axis, -1)
+            result = np.moveaxis(wide @ weights.T, -1, axis)
+            continue
+        spots = np.maximum(spots, 0)
         low = np.floor(spots).astype(int)
         high = np.minimum(low + 1, n - 1)
         part = (spots - low).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
@@ -449,6 +470,10 @@ ROWS = [
             Sample(m(1, 2, 3, 4), size=(5, 3), mode="bilinear"),
             Sample(m(1, 1, 3, 3), size=(5, 5), mode="bilinear", align_corners=True),
             Sample(m(1, 2, 4), size=6, mode="linear"),
+            Sample(m(1, 1, 2, 3, 2), size=(3, 2, 4), mode="trilinear"),
+            Sample(m(1, 2, 3, 4), size=(5, 3), mode="bicubic"),
+            Sample(m(1, 1, 4, 3), size=(3, 5), mode="bicubic", align_corners=True),
+            Sample(m(1, 2, 5, 4), size=(3, 2), mode="area"),
         ],
         _interpolate,
         PRECISE,

@@ -544,22 +544,11 @@ inline double lgamma(double x) {
 }
 inline float lgamma(float x) { return static_cast<float>(lgamma(static_cast<double>(x))); }
 
-inline constexpr double pi = 0x1.921fb54442d18p+1;
+}  // namespace weft::kernels::WEFT_ISA
 
-// A guess of two digits, then Halley's steps.
-inline double erfinv(double x) {
-  if (!(abs(x) < 1)) return abs(x) == 1 ? x * infinity64 : nan64;
-  const double level = log1p(-x * x), middle = 2 / (pi * 0.147) + level / 2;
-  double y = copysign(sqrt(sqrt(middle * middle - level / 0.147) - middle), x);
-  for (int step = 0; step < 4; ++step) {
-    // Near 1 the complement keeps the digits.
-    const double off = x < 0 ? (1 + x) - erfc(-y) : erfc(y) - (1 - x);
-    const double newton = off / (2 / std::sqrt(pi) * exp(-y * y));
-    y += newton / (1 - y * newton);
-  }
-  return y;
-}
-inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+#include "weft/kernels/cpu/special_math.h"
+
+namespace weft::kernels::WEFT_ISA {
 
 // The derivative of lgamma: reflected to positive x, raised to x >= 10, then the asymptotic series.
 inline double digamma(double x) {
@@ -584,7 +573,8 @@ inline float digamma(float x) { return static_cast<float>(digamma(static_cast<do
 
 // sum over k >= 0 of (x + k)^-s, for s > 1: some terms, then Euler and Maclaurin's formula.
 inline double zeta(double s, double x) {
-  if (s == 1 || (x <= 0 && x == floor(x))) return std::numeric_limits<double>::infinity();
+  if (!(s >= 1)) return nan64;
+  if (s == 1 || (x <= 0 && x == floor(x))) return infinity64;
   double sum = 0;
   for (int k = 0; k < 10 || x < 0; ++k, x += 1) {
     if (k > 1000) return std::numeric_limits<double>::quiet_NaN();
@@ -602,6 +592,9 @@ inline double zeta(double s, double x) {
     factor *= (s + 2 * j + 1) * (s + 2 * j + 2) / (x * x);
   }
   return sum;
+}
+inline float zeta(float s, float x) {
+  return static_cast<float>(zeta(static_cast<double>(s), static_cast<double>(x)));
 }
 // The n-th derivative of digamma.
 inline double polygamma(double n, double x) {

@@ -10,6 +10,7 @@
 #include "weft/base/thread_pool.h"
 #include "weft/kernels/cpu/gemm_table.h"
 #include "weft/kernels/cpu/isa.h"
+#include "weft/kernels/lapack.h"
 #include "weft/kernels/map.h"
 
 namespace weft::kernels {
@@ -27,7 +28,6 @@ namespace {
 // The C interface of BLAS: order, transpositions, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc.
 template <class T>
 using BlasGemm = void(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
-constexpr int row_major = 101, as_stored = 111, transposed = 112;
 
 struct Blas {
   BlasGemm<float>* f32 = nullptr;
@@ -36,24 +36,27 @@ struct Blas {
 
 std::string blas_path;
 
+void* load_library() {
+  if (blas_path.empty()) return nullptr;
+  for (const char* file : {"/libscipy_openblas.so", "/libscipy_openblas.dylib", ""}) {
+    void* library = dlopen((blas_path + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    using SetThreads = void(int);
+    auto* set_threads =
+        reinterpret_cast<SetThreads*>(dlsym(library, "scipy_openblas_set_num_threads"));
+    if (set_threads == nullptr) return nullptr;
+    // Our pool splits the work, so that one setting rules all threads and fork stays safe.
+    set_threads(1);
+    return library;
+  }
+  return nullptr;
+}
+
 Blas load_blas() {
   Blas blas;
-  if (blas_path.empty()) return blas;
-  void* library = nullptr;
-  for (const char* file : {"/libscipy_openblas.so", "/libscipy_openblas.dylib", ""}) {
-    library = dlopen((blas_path + file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-  }
-  if (library == nullptr) return blas;
-  using SetThreads = void(int);
-  auto* set_threads =
-      reinterpret_cast<SetThreads*>(dlsym(library, "scipy_openblas_set_num_threads"));
-  blas.f32 = reinterpret_cast<BlasGemm<float>*>(dlsym(library, "scipy_cblas_sgemm"));
-  blas.f64 = reinterpret_cast<BlasGemm<double>*>(dlsym(library, "scipy_cblas_dgemm"));
-  if (set_threads == nullptr || blas.f32 == nullptr || blas.f64 == nullptr) return Blas{};
-  // Our pool splits the work, so that one setting rules all threads and fork stays safe.
-  set_threads(1);
-  return blas;
+  blas.f32 = reinterpret_cast<BlasGemm<float>*>(blas_symbol("scipy_cblas_sgemm"));
+  blas.f64 = reinterpret_cast<BlasGemm<double>*>(blas_symbol("scipy_cblas_dgemm"));
+  return blas.f32 == nullptr || blas.f64 == nullptr ? Blas{} : blas;
 }
 
 const Blas& blas() {
@@ -87,6 +90,11 @@ const char* at(const void* base, Lane lane, int64_t elements) {
 }  // namespace
 
 void set_blas_path(std::string path) { blas_path = std::move(path); }
+
+void* blas_symbol(const char* name) {
+  static void* const library = load_library();
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
 
 void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
                  int64_t ldb, void* c, int64_t ldc) {
