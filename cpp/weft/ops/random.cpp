@@ -1,4 +1,5 @@
 // Random tensors. The key of each op's numbers is drawn when the op is recorded.
+#include <algorithm>
 #include <cmath>
 
 #include "ops.h"
@@ -40,6 +41,22 @@ void floating_like(Call& call) {
 
 void require_probability(const Call& call, double p, std::string_view name) {
   call.require(p >= 0 && p <= 1, ErrorKind::value, name, " must be between 0 and 1, got ", p);
+}
+
+// A new array of the input's sizes whose dimensions lie in memory in the same order. PyTorch draws
+// in the order of memory.
+Array lying_like(const Array& input, DType dtype) {
+  Dims order, sizes, strides = input.sizes;
+  for (int64_t i = 0; i < input.rank(); ++i) order.push_back(i);
+  const bool is_stretched = std::count(input.strides.begin(), input.strides.end(), 0) > 0;
+  if (!is_stretched) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return input.strides[a] > input.strides[b]; });
+  }
+  for (const int64_t dim : order) sizes.push_back(input.sizes[dim]);
+  const Dims steps = tensor::contiguous_strides(sizes);
+  for (size_t i = 0; i < order.size(); ++i) strides[order[i]] = steps[i];
+  return Array::allocate(sizes, dtype).view(input.sizes, strides, 0);
 }
 
 // Each row's numbers, drawn as the row alone would draw them.
@@ -145,9 +162,10 @@ OP(bernoulli, "(input: Tensor, p: float? = None, *, generator: Generator? = None
     const Array result = Array::allocate(out.sizes, DType::boolean);
     // PyTorch draws as many digits as the probabilities have.
     const bool is_short = !call.has("p") && call.in(0).dtype != DType::f64;
-    const Array units = is_short ? Array::allocate(out.sizes, DType::f32) : drawn;
-    kernels::random_uniform(stream_of(call), units, 0, 1);
-    if (is_short) kernels::copy(units, drawn);
+    const Array units = lying_like(call.in(0), is_short ? DType::f32 : DType::f64);
+    const Dims in_memory = tensor::contiguous_strides(out.sizes);
+    kernels::random_uniform(stream_of(call), units.view(out.sizes, in_memory, 0), 0, 1);
+    kernels::copy(units, drawn);
     const Array given = call.has("p") ? Array() : call.contiguous(0, DType::f64);
     const double same = call.has("p") ? call.real("p") : 0;
     const double *each = call.has("p") ? nullptr : given.as<double>(), *unit = drawn.as<double>();
