@@ -38,7 +38,7 @@ def zeros(
         requires_grad: whether gradients are wanted.
         ignored: `layout` and `pin_memory`, for PyTorch programs.
     """
-    _check("zeros", ignored)
+    size = _sizes("zeros", size, ignored)
     return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
@@ -51,6 +51,14 @@ def _check(name: str, ignored: dict[str, Any]) -> None:
             raise TypeError(f"{name}() got an unexpected keyword argument {key!r}.")
 
 
+def _sizes(name: str, size: tuple[Any, ...], others: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the sizes, which may be the keyword `size`, after a check of the other keywords."""
+    if not size and "size" in others:
+        size = (others.pop("size"),)
+    _check(name, others)
+    return size
+
+
 def ones(
     *size: Any,
     dtype: Any = None,
@@ -59,7 +67,7 @@ def ones(
     **ignored: Any,
 ) -> Tensor:
     """Make a tensor of ones; arguments as for `zeros`."""
-    _check("ones", ignored)
+    size = _sizes("ones", size, ignored)
     return _finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
@@ -72,7 +80,7 @@ def empty(
     **ignored: Any,
 ) -> Tensor:
     """Make a tensor that is meant to be overwritten (of zeros); arguments as for `zeros`."""
-    _check("empty", ignored)
+    size = _sizes("empty", size, ignored)
     return _finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
@@ -283,7 +291,7 @@ def rand(
     **ignored: Any,
 ) -> Tensor:
     """Draw from the uniform distribution over [0, 1)."""
-    _check("rand", ignored)
+    size = _sizes("rand", size, ignored)
     made = ops.rand(*size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
 
@@ -297,7 +305,7 @@ def randn(
     **ignored: Any,
 ) -> Tensor:
     """Draw from the normal distribution with mean 0 and deviation 1."""
-    _check("randn", ignored)
+    size = _sizes("randn", size, ignored)
     made = ops.randn(*size, generator=generator, dtype=dtype)
     return _finished(made, device, requires_grad)
 
@@ -344,7 +352,7 @@ def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
 
 
 def randint(
-    low: Any,
+    low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,
