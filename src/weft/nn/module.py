@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
-from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
+from weft.nn.hooks import ForwardHook, HookFunctions, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
 
 _EXTRA_STATE = "_extra_state"
@@ -50,7 +50,7 @@ class IncompatibleKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return (
-            f"IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
             f"unexpected_keys={self.unexpected_keys})"
         )
 
@@ -705,6 +705,20 @@ class Module(_core.Forward):
         What it returns replaces the gradients of the inputs.
         """
         return RemovableHandle(self._own_hooks().backward, hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    @property
+    def _forward_pre_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().forward_pre)
+
+    @property
+    def _forward_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().forward)
+
+    @property
+    def _backward_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().backward)
 
     # ---- text ----------------------------------------------------------------------------------
 
