@@ -40,6 +40,7 @@ class LRScheduler:
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._step_count = 0
         self._last_lr: list[float] = []
         self.step()
 
@@ -57,6 +58,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go one step on, or to the given one, and set the learning rates."""
+        self._step_count += 1
         if epoch is None:
             steps: Iterable[int] = (self.last_epoch + 1,)
         else:
@@ -350,9 +352,11 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return the learning rates, and set the momentums."""
         step = self.last_epoch
-        if step > self.total_steps - 1:
+        if step > self.total_steps:
             raise ValueError(f"OneCycleLR: step {step} is beyond the {self.total_steps} in all.")
-        phase = next(i for i, end in enumerate(self.ends[1:]) if step <= end)
+        # The step after the last one goes on along the last phase.
+        phases = enumerate(self.ends[1:])
+        phase = next((i for i, end in phases if step <= end), len(self.ends) - 2)
         start, end = self.ends[phase : phase + 2]
         share = (step - start) / (end - start)
         if self.cycle_momentum:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, TypeAlias, cast
 
-from weft._core import Tensor
+from weft._core import Tensor, UnsupportedError
 from weft.autograd import enable_grad
 
 Group: TypeAlias = dict[str, Any]
@@ -58,6 +58,11 @@ class Optimizer:
             raise TypeError(
                 f"{type(self).__name__}(): params must be a list of parameters or groups, not one "
                 "tensor."
+            )
+        if defaults.get("differentiable"):
+            raise UnsupportedError(
+                f"{type(self).__name__}(): differentiable=True is not supported: a step leaves no "
+                "graph."
             )
         given = list(params)
         if not given:
@@ -206,7 +211,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
 
