@@ -573,3 +573,15 @@ def test_new() -> None:
 def test_a_device_is_a_context() -> None:
     with weft.device("cpu"):
         assert weft.zeros(1).device == weft.device("cpu")
+
+
+def test_old_types() -> None:
+    from weft.compat.probes.types import LongTensor
+
+    x = weft.ones(2)
+    assert x.type() == "torch.FloatTensor"
+    assert x.type(LongTensor).dtype is weft.int64
+    assert x.type("torch.DoubleTensor").dtype is weft.float64
+    assert x.type(weft.int8).type() == "torch.CharTensor"
+    with pytest.raises(ValueError, match=r"invalid type: 'torch\.cuda\.FloatTensor'"):
+        x.type("torch.cuda.FloatTensor")

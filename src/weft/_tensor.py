@@ -517,14 +517,28 @@ def _to(
     return result.clone() if copy and result is self else result
 
 
-def _type(self: Tensor, dtype: dtype | None = None) -> Any:
-    """Return the name of the tensor's type, or the tensor with another dtype."""
+_OLD_TYPES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "uint8": "Byte", "bool": "Bool",
+}  # fmt: skip
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001
+    """Return the name of the tensor's type, or the tensor with another dtype.
+
+    Args:
+        dtype: A dtype, or an old type such as `torch.LongTensor`, or its name.
+        non_blocking: Changes nothing: there is nothing to wait for on a CPU.
+    """
     if dtype is None:
-        names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
-        names |= {"int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
-        names |= {"uint8": "Byte", "bool": "Bool"}
-        return f"torch.{names[self.dtype.name]}Tensor"
-    return _cast(self, dtype)
+        return f"torch.{_OLD_TYPES[self.dtype.name]}Tensor"
+    if isinstance(dtype, str):
+        names = {f"torch.{old}Tensor": name for name, old in _OLD_TYPES.items()}
+        if dtype not in names:
+            raise ValueError(f"type(): invalid type: {dtype!r}")
+        dtype = getattr(_core, names[dtype])
+    return _cast(self, getattr(dtype, "dtype", dtype))
 
 
 def _caster(wanted: dtype) -> Callable[[Tensor], Tensor]:

@@ -254,3 +254,12 @@ def test_everything_can_be_imported() -> None:
     exec("from torch.distributions import *\nfrom torch.nn import *", names)
     assert names["Normal"] is weft.distributions.Normal
     assert names["Linear"] is weft.nn.Linear
+
+
+def test_names_without_an_underscore_still_work() -> None:
+    import torch
+
+    weight = torch.empty(2, 2)
+    with pytest.warns(FutureWarning, match=r"in favor of `nn\.init\.constant_`"):
+        assert torch.nn.init.constant(weight, 3.0) is weight
+    assert weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]
