@@ -184,13 +184,18 @@ def _shout(number: int, words: str) -> None:
         raise ValueError(words)
 
 
-def test_processes_are_the_standard_librarys() -> None:
+def test_processes_are_the_standard_librarys(capfd: pytest.CaptureFixture[str]) -> None:
     import multiprocessing
 
     import torch.multiprocessing as mp
 
     assert mp.Queue == multiprocessing.Queue
     assert mp.spawn(_shout, ("fine",), nprocs=2, start_method="fork") is None
+    process = mp.Process(target=_shout, args=(0, "fine"))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert capfd.readouterr().err.count("processes share no memory") == 1
     with pytest.raises(RuntimeError, match="process 0 ended with exit code 1"):
         mp.spawn(_shout, ("bad",), start_method="fork")
 

@@ -6,12 +6,31 @@ import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
+from weft.compat.probes.notices import say_once
+
 __all__ = [
+    "Process",
     "get_all_sharing_strategies",
     "get_sharing_strategy",
     "set_sharing_strategy",
     "spawn",
 ]
+
+
+_COPIES = "torch.multiprocessing passes tensors on as copies: processes share no memory."
+
+
+class Process(multiprocessing.Process):
+    """A process; the first one says that it shares no tensors with the others.
+
+    Args:
+        args: as of the standard library's.
+        kwargs: as of the standard library's.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        say_once(_COPIES)
+        super().__init__(*args, **kwargs)
 
 
 def get_all_sharing_strategies() -> set[str]:
@@ -49,6 +68,7 @@ def spawn(
     Raises:
         RuntimeError: if one ends with an error.
     """
+    say_once(_COPIES)
     context = multiprocessing.get_context(start_method)
     processes: list[Any] = [
         getattr(context, "Process")(target=fn, args=(i, *args), daemon=daemon)  # noqa: B009 - it has one
