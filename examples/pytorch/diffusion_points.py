@@ -1,12 +1,12 @@
 """A diffusion model of points on a ring, with an exponential average of its weights."""
 
 import argparse
+import copy
 import math
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 STEPS = 20
 betas = torch.linspace(1e-3, 0.2, STEPS)
@@ -65,7 +65,7 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(0)
     model = Noise()
-    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.95))
+    average = copy.deepcopy(model).eval().requires_grad_(False)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     print(model)
     for step in range(30 if args.quick else 2000):
@@ -78,10 +78,11 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        average.update_parameters(model)
+        for slow, fast in zip(average.parameters(), model.parameters()):
+            slow.lerp_(fast.data, 0.05)
         if step % 5 == 4:
             print(f"step {step + 1}: loss {loss.item():.4f}")
-    points = sample(average.eval(), 5)
+    points = sample(average, 5)
     print(points)
     print(f"mean radius {points.norm(dim=1).mean():.4f}")
 
