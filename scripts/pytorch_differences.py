@@ -68,16 +68,6 @@ DIFFERENCES = (
     ),
     Difference(
         "",
-        "No function writes into `out=`; in-place methods do.",
-        """
-        x = torch.ones(2)
-        torch.add(x, x, out=torch.zeros(2))
-        """,
-        "raises TypeError",
-        "tensor([2., 2.])",
-    ),
-    Difference(
-        "",
         "`memory_format` is accepted by `.to` and changes nothing; other methods do not take it.",
         "torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()",
         "(12, 4, 2, 1)",
@@ -92,13 +82,6 @@ DIFFERENCES = (
         "torch.std(torch.ones(2, 3), axis=1)",
         "raises TypeError",
         "tensor([0., 0.])",
-    ),
-    Difference(
-        "",
-        "What PyTorch deprecates (`size_average`, `reduce` of losses) is not there.",
-        "torch.nn.MSELoss(size_average=False).reduction",
-        "raises TypeError",
-        "'sum'",
     ),
     Difference(
         "",

@@ -543,3 +543,45 @@ def test_arguments_that_come_again_are_not_mixed_up() -> None:
     assert weft.full((2,), 1).dtype is weft.int64
     assert weft.full((2,), 1.0).dtype is weft.float32
     assert weft.rand(3).tolist() != weft.rand(3).tolist()
+
+
+def test_all_kinds_of_lists_become_tensors() -> None:
+    from collections import deque
+
+    assert weft.tensor(deque([1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert weft.tensor([range(2), deque([3, 4])]).tolist() == [[0, 1], [3, 4]]
+    assert weft.tensor(([1, 2], np.array([3, 4]))).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(TypeError, match="cannot make a tensor element of str"):
+        weft.tensor(["a"])
+
+
+def test_sizes_by_keyword() -> None:
+    for make in (weft.zeros, weft.ones, weft.empty, weft.rand, weft.randn):
+        assert make(size=(2, 3)).shape == (2, 3)
+    assert weft.randint(high=5, size=(3,)).shape == (3,)
+    assert (2,) + weft.zeros(3).shape == weft.Size([2, 3])  # noqa: RUF005 - the sum is meant
+
+
+def test_new() -> None:
+    x = weft.zeros(1, dtype=weft.float64)
+    assert x.new(2, 3).shape == (2, 3)
+    assert x.new([1, 2]).tolist() == [1.0, 2.0]
+    assert x.new(2, 3).dtype is weft.float64
+    assert x.new().shape == (0,)
+
+
+def test_a_device_is_a_context() -> None:
+    with weft.device("cpu"):
+        assert weft.zeros(1).device == weft.device("cpu")
+
+
+def test_old_types() -> None:
+    from weft.compat.probes.types import LongTensor
+
+    x = weft.ones(2)
+    assert x.type() == "torch.FloatTensor"
+    assert x.type(LongTensor).dtype is weft.int64
+    assert x.type("torch.DoubleTensor").dtype is weft.float64
+    assert x.type(weft.int8).type() == "torch.CharTensor"
+    with pytest.raises(ValueError, match=r"invalid type: 'torch\.cuda\.FloatTensor'"):
+        x.type("torch.cuda.FloatTensor")

@@ -529,3 +529,51 @@ def test_gradients_of_a_written_diagonal(order: Literal["C", "F"]) -> None:
     expected.diagonal(1).zero_()
     assert to_old.tolist() == expected.tolist()
     assert to_new.tolist() == given.diagonal(1).tolist()
+
+
+def test_a_tensor_becomes_a_view_of_itself() -> None:
+    x = weft.arange(6.0).view(2, 3)
+    row = x[0]
+    assert x.unsqueeze_(0).squeeze_().t_().shape == (3, 2)
+    x.transpose_(0, 1).add_(1)
+    assert row.tolist() == [1.0, 2.0, 3.0]
+    row.mul_(2)
+    assert x.tolist() == [[2.0, 4.0, 6.0], [4.0, 5.0, 6.0]]
+
+
+def test_becoming_a_view_keeps_the_history() -> None:
+    w = weft.ones(2, 3, requires_grad=True)
+    y = w * 2
+    y.t_().mul_(3)
+    (y * weft.arange(6.0).view(3, 2)).sum().backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [[0.0, 12.0, 24.0], [6.0, 18.0, 30.0]]
+    with pytest.raises(RuntimeError, match=r"t_.*a leaf Variable that requires grad"):
+        w.t_()
+    with weft.no_grad():
+        assert w.t_().shape == (3, 2)
+    assert w.is_leaf
+    assert w.requires_grad
+
+
+def test_a_view_of_a_base_becomes_another_view() -> None:
+    base = weft.ones(2, 3, requires_grad=True) * 1
+    view = base[0]
+    view.unsqueeze_(1)
+    view.mul_(5)
+    assert base.tolist() == [[5.0, 5.0, 5.0], [1.0, 1.0, 1.0]]
+
+
+def test_resizing() -> None:
+    x = weft.arange(4.0)
+    assert x.resize_(2, 3).tolist() == [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]]
+    assert x.resize_as_(weft.zeros(1, 2)).tolist() == [[0.0, 1.0]]
+    with pytest.raises(RuntimeError, match="require grad"):
+        weft.ones(2, requires_grad=True).resize_(1)
+
+
+def test_functions_of_elements() -> None:
+    x = weft.tensor([1.0, 2.0])
+    assert x.apply_(lambda value: value * 2).tolist() == [2.0, 4.0]
+    assert x.map_(weft.tensor(1.0), lambda a, b: a + b).tolist() == [3.0, 5.0]
+    assert weft.tensor(3).is_nonzero()

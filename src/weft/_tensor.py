@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from weft import _core, _printing
 from weft._core import Tensor, dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Self, SupportsIndex
 
     import numpy as np
@@ -66,6 +67,9 @@ class Size(tuple[int, ...]):
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         return Size(super().__add__(other))
 
+    def __radd__(self, other: tuple[int, ...]) -> Size:
+        return Size(other + tuple(self))
+
     def __reduce__(self) -> Any:
         return Size, (tuple(self),)
 
@@ -120,6 +124,12 @@ class device:  # noqa: N801 - PyTorch's name
 
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
+
+    def __enter__(self) -> Self:
+        return self  # what is made inside is on the CPU anyway
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 _CPU = device("cpu")
@@ -277,22 +287,30 @@ def _read(data: Any, dtype: dtype | None) -> Tensor:
             array = array.copy()
         made = from_numpy(array)
         return made.clone() if dtype is None else _ops.cast(made, dtype).clone()
-    if isinstance(data, range):
-        data = list(data)
-    elif isinstance(data, list) and any(map(_is_array, cast("list[Any]", data))):
-        data = _without_arrays(data)
+    if _is_foreign(data) or (
+        isinstance(data, (list, tuple)) and any(map(_is_foreign, cast("list[Any]", data)))
+    ):
+        data = _as_lists(data)
     return _core.tensor(data, dtype)
 
 
-def _is_array(data: Any) -> bool:
-    return hasattr(data, "__array_interface__")
+_PLAIN = (bool, int, float, list, tuple, str, bytes, Tensor)
 
 
-def _without_arrays(data: Any) -> Any:
-    """Replace arrays inside nested lists by lists."""
-    if isinstance(data, (list, tuple)):
-        return [_without_arrays(item) for item in cast("list[Any]", data)]
-    return data.tolist() if _is_array(data) else data
+def _is_foreign(data: Any) -> bool:
+    """Tell whether the core does not know this kind of list: an array, a range, a deque."""
+    return not isinstance(data, _PLAIN) and (
+        hasattr(data, "__array_interface__") or isinstance(data, Sequence)
+    )
+
+
+def _as_lists(data: Any) -> Any:
+    """Replace all kinds of lists inside each other by lists."""
+    if hasattr(data, "__array_interface__"):
+        return data.tolist()
+    if isinstance(data, (list, tuple)) or _is_foreign(data):
+        return [_as_lists(item) for item in cast("Sequence[Any]", data)]
+    return data
 
 
 def tensor(
@@ -583,8 +601,19 @@ def _to(
     return result.clone() if copy and result is self else result
 
 
-def _type(self: Tensor, dtype: dtype | None = None) -> Any:
+_OLD_TYPES = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16",
+    "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "uint8": "Byte", "bool": "Bool",
+}  # fmt: skip
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:  # noqa: ARG001
     """Return the name of the tensor's type, or the tensor with another dtype.
+
+    Args:
+        dtype: A dtype, or an old type such as `torch.LongTensor`, or its name.
+        non_blocking: Changes nothing: there is nothing to wait for on a CPU.
 
     Example:
         >>> import weft
@@ -592,11 +621,13 @@ def _type(self: Tensor, dtype: dtype | None = None) -> Any:
         ('torch.FloatTensor', tensor([0, 0]))
     """
     if dtype is None:
-        names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
-        names |= {"int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"}
-        names |= {"uint8": "Byte", "bool": "Bool"}
-        return f"torch.{names[self.dtype.name]}Tensor"
-    return _cast(self, dtype)
+        return f"torch.{_OLD_TYPES[self.dtype.name]}Tensor"
+    if isinstance(dtype, str):
+        names = {f"torch.{old}Tensor": name for name, old in _OLD_TYPES.items()}
+        if dtype not in names:
+            raise ValueError(f"type(): invalid type: {dtype!r}")
+        dtype = getattr(_core, names[dtype])
+    return _cast(self, getattr(dtype, "dtype", dtype))
 
 
 _CASTS = {
@@ -751,6 +782,19 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, **option
         tensor([1., 2.], dtype=torch.float64)
     """
     return tensor(data, dtype=dtype or self.dtype, **options)
+
+
+def _new(self: Tensor, *args: Any) -> Tensor:
+    """Make a tensor of this one's dtype from sizes or from data: an old name of `new_empty`.
+
+    Example:
+        >>> import weft
+        >>> weft.zeros(1, dtype=weft.int64).new([1, 2])
+        tensor([1, 2])
+    """
+    if all(isinstance(arg, int) for arg in args) or isinstance(args[0], Size):
+        return _ops.zeros(*(args or (0,)), dtype=self.dtype)
+    return _new_tensor(self, *args)
 
 
 def _new_filled(name: str) -> Callable[..., Tensor]:
@@ -919,6 +963,7 @@ _METHODS: dict[str, Any] = {
     "new_empty": _new_filled("empty"),
     "new_full": _new_full,
     "new_ones": _new_filled("ones"),
+    "new": _new,
     "new_tensor": _new_tensor,
     "new_zeros": _new_filled("zeros"),
     "numpy": _numpy,

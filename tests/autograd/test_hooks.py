@@ -217,3 +217,14 @@ def test_a_hook_stays_while_the_graph_needs_it() -> None:
     gc.collect()
     z.sum().backward()
     assert calls == [5]
+
+
+def test_retained_gradients_add_up() -> None:
+    x = weft.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    loss = y.sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert y.grad is not None
+    assert y.grad.tolist() == [2.0, 2.0]

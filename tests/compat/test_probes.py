@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,3 +152,119 @@ def test_weft_answers_them_too() -> None:
     assert weft.LongTensor([3]).dtype is weft.int64
     with pytest.raises(AttributeError, match="module 'weft' has no attribute 'zeroes'"):
         weft.zeroes
+
+
+def test_one_device_is_enough_for_data_parallel() -> None:
+    import torch
+    from torch.nn.parallel import DistributedDataParallel, data_parallel
+
+    layer = torch.nn.Linear(2, 1)
+    model = torch.nn.DataParallel(layer)
+    x = torch.ones(1, 2)
+    assert torch.equal(model(x), layer(x))
+    assert torch.equal(data_parallel(layer, x), layer(x))
+    assert list(model.state_dict()) == ["module.weight", "module.bias"]
+    with pytest.raises(RuntimeError, match="Weft runs in one process"):
+        DistributedDataParallel(layer)
+
+
+def test_there_are_no_process_groups_and_no_onnx_files() -> None:
+    import torch.distributed as dist
+    import torch.onnx
+
+    assert not dist.is_initialized()
+    with pytest.raises(RuntimeError, match="there are no groups"):
+        dist.init_process_group("gloo")
+    with pytest.raises(RuntimeError, match="writes no ONNX files"):
+        torch.onnx.export(None, None, "x.onnx")
+
+
+def _shout(number: int, words: str) -> None:
+    if words != "fine" or number > 1:
+        raise ValueError(words)
+
+
+def test_processes_are_the_standard_librarys(capfd: pytest.CaptureFixture[str]) -> None:
+    import multiprocessing
+
+    import torch.multiprocessing as mp
+
+    assert mp.Queue == multiprocessing.Queue
+    assert mp.spawn(_shout, ("fine",), nprocs=2, start_method="fork") is None
+    process = mp.Process(target=_shout, args=(0, "fine"))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert capfd.readouterr().err.count("processes share no memory") == 1
+    with pytest.raises(RuntimeError, match="process 0 ended with exit code 1"):
+        mp.spawn(_shout, ("bad",), start_method="fork")
+
+
+def test_timers_and_profilers(capsys: pytest.CaptureFixture[str]) -> None:
+    import torch
+    from torch.profiler import ProfilerActivity, profile, record_function
+    from torch.utils import benchmark
+
+    timer = benchmark.Timer("x + x", globals={"x": torch.ones(2)}, label="add", num_threads=1)
+    measured = timer.timeit(5)
+    assert measured.mean > 0
+    assert "add" in repr(measured)
+    assert timer.blocked_autorange(min_run_time=0.001).median > 0
+    benchmark.Compare([measured]).print()
+    assert "add" in capsys.readouterr().out
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as watched:
+        with record_function("here"):
+            torch.ones(3).exp()
+        watched.step()
+    table = watched.key_averages().table(sort_by="cpu_time_total", row_limit=10)
+    assert "here" in table
+    assert "exp" in table
+    assert watched.key_averages().total_average().count >= 2
+
+
+def test_whole_modules_are_saved_as_pickles(tmp_path: Path) -> None:
+    import torch
+
+    path = tmp_path / "model.pt"
+    layer = torch.nn.Linear(2, 1)
+    torch.save(layer, path)
+    with pytest.raises(ValueError, match="weights_only=False reads it if you trust it"):
+        torch.load(path)
+    loaded = torch.load(path, weights_only=False)
+    assert torch.equal(loaded.weight, layer.weight)
+    with path.open("wb") as file:
+        torch.save(layer, file)
+    with path.open("rb") as file:
+        assert torch.equal(torch.load(file, weights_only=False).weight, layer.weight)
+    torch.save(layer.state_dict(), path)
+    assert torch.equal(torch.load(path)["weight"], layer.weight)
+    with torch.serialization.safe_globals([torch.nn.Linear]):
+        torch.load(path, map_location="cpu", weights_only=True)
+
+
+def test_functions_beside_nn_functional() -> None:
+    import torch
+
+    assert torch.max_pool2d is weft.nn.functional.max_pool2d
+    with pytest.warns(UserWarning, match=r"torch\.range is deprecated"):
+        assert torch.range(1, 4).tolist() == [1.0, 2.0, 3.0, 4.0]
+    x = torch.ones(2, requires_grad=True)
+    assert not torch.detach(x).requires_grad
+    assert torch.is_signed(x)
+    assert torch.is_same_size(x, x)
+
+
+def test_everything_can_be_imported() -> None:
+    names: dict[str, object] = {}
+    exec("from torch.distributions import *\nfrom torch.nn import *", names)
+    assert names["Normal"] is weft.distributions.Normal
+    assert names["Linear"] is weft.nn.Linear
+
+
+def test_names_without_an_underscore_still_work() -> None:
+    import torch
+
+    weight = torch.empty(2, 2)
+    with pytest.warns(FutureWarning, match=r"in favor of `nn\.init\.constant_`"):
+        assert torch.nn.init.constant(weight, 3.0) is weight
+    assert weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]

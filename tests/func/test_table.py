@@ -15,8 +15,8 @@ from weft.func import grad, vmap
 
 # What these return is no tensor, or has a shape that depends on values.
 BY_VALUE = frozenset(
-    "Tensor.__getitem__ allclose argwhere bincount equal histogramdd index_put masked_select nonzero "
-    "unique unique_consecutive".split()
+    "Tensor.__getitem__ allclose argwhere bincount equal histogramdd index_put masked_select "
+    "nonzero unique unique_consecutive".split()
 )
 # It would write each row into what all share.
 WRITES_SHARED = "nn.functional.batch_norm"

@@ -109,3 +109,20 @@ def test_backward_pre_hooks_replace_gradients_of_outputs():
     x = weft.ones(1, requires_grad=True)
     layer(x).sum().backward()
     assert x.grad == 5
+
+
+def test_hooks_can_be_looked_at_and_taken_away() -> None:
+    layer = nn.Linear(2, 2)
+
+    def hook(*_: object) -> None:
+        calls.append(1)
+
+    calls: list[int] = []
+    layer.register_forward_pre_hook(hook)
+    assert list(layer._forward_pre_hooks.values()) == [hook]
+    layer(weft.ones(1, 2))
+    layer._forward_pre_hooks.clear()
+    layer(weft.ones(1, 2))
+    assert calls == [1]
+    assert repr(layer._forward_hooks) == "OrderedDict()"
+    assert len(layer._backward_hooks) == 0

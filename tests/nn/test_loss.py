@@ -145,3 +145,21 @@ def test_errors(call, text):
 def test_smooth_l1_without_a_bend_is_l1():
     x, y = scores(5), scores(5)
     assert weft.equal(F.smooth_l1_loss(x, y, beta=0.0), F.l1_loss(x, y))
+
+
+def test_the_old_names_of_reductions() -> None:
+    x, y = weft.rand(3, 4), weft.rand(3, 4)
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+        assert weft.equal(nn.MSELoss(size_average=False)(x, y), nn.MSELoss(reduction="sum")(x, y))
+    with pytest.warns(UserWarning, match="please use reduction='none' instead"):
+        assert nn.functional.l1_loss(x, y, reduce=False).shape == (3, 4)
+    with pytest.warns(UserWarning, match="please use reduction='mean' instead"):
+        loss = nn.CrossEntropyLoss(size_average=True, reduce=True)
+    assert loss.reduction == "mean"
+    assert nn.BCELoss(size_average=None, reduce=None).reduction == "mean"
+
+
+def test_losses_go_by_pytorchs_names() -> None:
+    x, y = weft.rand(3, 4, requires_grad=True), weft.rand(3, 4)
+    assert nn.functional.mse_loss(x, y).grad_fn.name() == "MseLossBackward0"
+    assert nn.BCELoss(reduction="sum")(x, y).grad_fn.name() == "BinaryCrossEntropyBackward0"

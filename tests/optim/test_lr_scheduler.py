@@ -184,3 +184,12 @@ def test_cyclic_momentum():
     assert found == pytest.approx([0.9, 0.85, 0.8, 0.85, 0.9])
     with pytest.raises(ValueError, match="no momentum"):
         schedule.CyclicLR(optim.Adagrad([nn.Parameter(weft.zeros(1))]), 0.1, 0.5)
+
+
+def test_one_cycle_takes_as_many_steps_as_there_are() -> None:
+    optimizer = weft.optim.SGD([weft.nn.Parameter(weft.zeros(1))], lr=0.1, momentum=0.9)
+    scheduler = weft.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=10)
+    for _ in range(10):
+        scheduler.step()
+    with pytest.raises(ValueError, match="step 11 is beyond the 10"):
+        scheduler.step()

@@ -171,3 +171,16 @@ def test_own_optimizers():
     assert x.tolist() == [0.5, 1.5]
     with pytest.raises(NotImplementedError, match="Optimizer"):
         optim.Optimizer([x], {}).step()
+
+
+def test_groups_have_pytorchs_settings() -> None:
+    params = [weft.nn.Parameter(weft.zeros(1)), weft.nn.Parameter(weft.zeros(1))]
+    groups = [{"params": params[:1]}, {"params": params[1:], "lr": 0.5}]
+    optimizer = weft.optim.Adam(groups, lr=0.1, fused=False)
+    assert optimizer.param_groups[0]["fused"] is False
+    assert optimizer.param_groups[0]["foreach"] is None
+    text = repr(optimizer)
+    assert "    differentiable: False\n" in text
+    assert "\n\nParameter Group 1\n" in text
+    with pytest.raises(RuntimeError, match="differentiable=True is not supported"):
+        weft.optim.SGD(params, lr=0.1, differentiable=True)

@@ -67,6 +67,16 @@ EXACT: dict[str, Draw] = {
     "generator": lambda t, n: [t.rand(n, generator=t.Generator().manual_seed(3)), t.rand(n)],
 }
 CLOSE: dict[str, Draw] = {
+    "dropout of a transposed tensor": lambda t, n: [
+        t.nn.functional.dropout(t.ones(n, 3).t(), 0.4),
+        t.nn.functional.dropout(t.ones(2, 3, n).permute(2, 0, 1)[:, :1], 0.4),
+        t.nn.functional.dropout(t.ones(3, n)[:, ::2].t(), 0.4),
+        t.nn.functional.dropout(t.ones(1, n).expand(3, n), 0.4),
+        t.rand(1),
+    ],
+    "orthogonal_": lambda t, n: [
+        t.nn.init.orthogonal_(t.empty(3, n)), t.nn.init.orthogonal_(t.empty(n, 2)), t.rand(1),
+    ],
     "dropout": lambda t, n: [
         t.nn.functional.dropout(t.ones(n), 0.4), t.nn.functional.dropout(t.ones(n), 0.1),
     ],

@@ -1,6 +1,7 @@
 // Python functions that the graph calls: with gradients, and with tensors that are saved.
 #include <unordered_map>
 
+#include "ops.h"
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
@@ -50,7 +51,7 @@ struct LeafHook : UserHook {
   }
 };
 
-// retain_grad: stores the gradient on the tensor, as long as it lives.
+// retain_grad: adds the gradient up on the tensor, as long as it lives.
 struct RetainHook : graph::GradientHook {
   explicit RetainHook(PyObject* tensor)
       : reference(Object::check(PyWeakref_NewRef(tensor, nullptr))) {}
@@ -59,7 +60,9 @@ struct RetainHook : graph::GradientHook {
     PyObject* object = PyWeakref_GetObject(reference.get());
     if (!object || object == Py_None) return {};
     TensorData& tensor = tensor_of(object);
-    tensor.grad = TensorRef(new TensorData(modes.grad ? gradient : graph::detach(gradient)));
+    const Value kept = modes.grad ? gradient : graph::detach(gradient);
+    tensor.grad =
+        TensorRef(new TensorData(tensor.grad ? ops::add(tensor.grad->value(), kept) : kept));
     return {};
   }
 };

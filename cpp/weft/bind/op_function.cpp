@@ -343,8 +343,29 @@ graph::Attributes* plain_defaults(const Op& op) {
   return new graph::Attributes(std::move(attributes));
 }
 
+PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords);
+
+// `out=`: what the op returns is written there, by a function of Python's.
+PyObject* out_writer = nullptr;
+
+PyObject* call_into(PyObject* object, PyObject* const* args, size_t count, PyObject* keywords,
+                    Py_ssize_t place) {
+  std::vector<PyObject*> others(args, args + count + PyTuple_GET_SIZE(keywords));
+  PyObject* out = others[count + place];
+  others.erase(others.begin() + count + place);
+  Object before = Object::check(PyTuple_GetSlice(keywords, 0, place));
+  Object after = Object::check(PyTuple_GetSlice(keywords, place + 1, PY_SSIZE_T_MAX));
+  Object names = Object::check(PySequence_Concat(before.get(), after.get()));
+  Object result = Object::check(call(object, others.data(), count, names.get()));
+  return PyObject_CallFunctionObjArgs(out_writer, object, result.get(), out, nullptr);
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
+    for (Py_ssize_t k = keywords ? PyTuple_GET_SIZE(keywords) : 0; k-- > 0;) {
+      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, k), "out") == 0)
+        return call_into(object, args, PyVectorcall_NARGS(flags), keywords, k);
+    }
     auto& self = *reinterpret_cast<PyOp*>(object);
     const size_t count = PyVectorcall_NARGS(flags);
     const Op& op = *self.op;
@@ -492,7 +513,13 @@ PyObject* describe_ops(PyObject*, PyObject*) {
   });
 }
 
+PyObject* set_out_writer(PyObject*, PyObject* function) {
+  Py_XSETREF(out_writer, Py_NewRef(function));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef module_methods[] = {
+    {"set_out_writer", set_out_writer, METH_O, "Set what writes a result into `out=`."},
     {"describe_ops", describe_ops, METH_NOARGS, "Return the op table as a list of dicts."},
     {},
 };

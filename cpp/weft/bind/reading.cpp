@@ -234,6 +234,12 @@ void define_reading(nb::module_& module) {
   module.def("set_default_dtype", set_default_dtype, nb::arg().none(),
              "Set the default floating-point dtype.");
   module.def("promote_types", tensor::promote, "Return the common dtype of two dtypes.");
+  module.def(
+      "become",
+      [](const TensorObject& tensor, const TensorObject& view) {
+        tensor.data().become(view.value());
+      },
+      "Make a view of a tensor its value.");
   module.def("set_size_type", set_size_type, "Set the class of Tensor.shape.");
 }
 

@@ -36,6 +36,8 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
     hold(std::move(value));
     ++generation_;
   }
+  // Takes a view of itself as its value (`x.unsqueeze_(0)`); what views it has stay as they are.
+  void become(Value view) { hold(std::move(view)); }
   // Points this tensor at other memory altogether (`p.data = ...`).
   void replace(Value value);
   // Declares this tensor a view of `parent`, if its Value was made from parent's by views.

@@ -90,6 +90,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -102,6 +103,7 @@ def grad(
         grad_outputs: Gradients of the outputs; None for outputs of one element.
         retain_graph: Keep what was saved, so that it can run again; by default as create_graph.
         create_graph: Record backward itself, for higher derivatives.
+        only_inputs: Only True: `backward` accumulates into leaves.
         allow_unused: Return None for inputs that the outputs do not depend on instead of raising.
         is_grads_batched: The gradients of the outputs have a first dimension more, along which lie
             several of them; so have the results.
@@ -120,6 +122,8 @@ def grad(
         >>> weft.autograd.grad(x * x, x)
         (tensor(6.),)
     """
+    if not only_inputs:
+        raise _core.UnsupportedError("grad(): only_inputs must be True; backward() accumulates")
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if grad_outputs is None:
         gradients: tuple[Tensor | None, ...] = (None,) * len(roots)

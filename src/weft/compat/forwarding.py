@@ -36,6 +36,8 @@ class ForwardingModule(ModuleType):
         return [source for source in map(_source, self._sources) if source is not None]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return self._public()
         if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         full = f"{self.__name__}.{name}"
@@ -61,9 +63,13 @@ class ForwardingModule(ModuleType):
                 raise AttributeError(f"{self.__name__}.{name}: {error}") from None
         return _NOTHING
 
+    def _public(self) -> list[str]:
+        """Return what `from module import *` takes."""
+        listed = (getattr(source, "__all__", dir(source)) for source in self._found())
+        return [name for names in listed for name in names if not name.startswith("_")]
+
     def __dir__(self) -> list[str]:
-        names = set(super().__dir__())
-        names.update(*(getattr(source, "__all__", dir(source)) for source in self._found()))
+        names = {*super().__dir__(), *self._public()}
         depth = self.__name__.count(".") + 1
         below = (each.split(".") for each in MODULES if each.startswith(f"{self.__name__}."))
         names.update(parts[depth] for parts in below)

@@ -263,6 +263,9 @@ class Distribution:
             value = vars(self).get(name)
             if isinstance(value, Tensor):
                 vars(made)[name] = value.expand(*wanted, *value.shape[present:])
+        for name, value in vars(self).items():
+            if isinstance(value, Distribution):
+                vars(made)[name] = value.expand((*wanted, *value.batch_shape[present:]))
         return made
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:

@@ -11,9 +11,13 @@ from weft.distributions.bernoulli import Bernoulli
 from weft.distributions.categorical import Categorical
 from weft.distributions.distribution import Distribution
 from weft.distributions.exponential import Exponential
+from weft.distributions.gamma import Beta, Dirichlet, Gamma
 from weft.distributions.independent import Independent, sum_rightmost
+from weft.distributions.laplace import Laplace
 from weft.distributions.multivariate_normal import MultivariateNormal, solve_lower
 from weft.distributions.normal import Normal
+from weft.distributions.one_hot_categorical import OneHotCategorical
+from weft.distributions.transformed_distribution import LogNormal, TransformedDistribution
 from weft.distributions.uniform import Uniform
 from weft.functional.selection import where
 
@@ -109,6 +113,47 @@ def _uniform_uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ops.log((q.high - q.low) / (p.high - p.low))
     is_outside = ops.logical_or(ops.gt(q.low, p.low), ops.lt(q.high, p.high))
     return where(is_outside, math.inf, result)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace_laplace(p: Laplace, q: Laplace) -> Tensor:
+    ratio, distance = p.scale / q.scale, ops.abs(p.loc - q.loc)
+    return -ops.log(ratio) + distance / q.scale + ratio * ops.exp(-distance / p.scale) - 1
+
+
+@register_kl(Gamma, Gamma)
+def _gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
+    alpha, other = p.concentration, q.concentration
+    shapes = ops.lgamma(other) - ops.lgamma(alpha) + (alpha - other) * ops.digamma(alpha)
+    return other * ops.log(p.rate / q.rate) + shapes + (q.rate - p.rate) * (alpha / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
+    alpha, other = p.concentration, q.concentration
+    total = alpha.sum(-1)
+    totals = ops.lgamma(total) - ops.lgamma(other.sum(-1))
+    parts = (ops.lgamma(alpha) - ops.lgamma(other)).sum(-1)
+    means = ops.digamma(alpha) - ops.digamma(total).unsqueeze(-1)
+    return totals - parts + ((alpha - other) * means).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _beta_beta(p: Beta, q: Beta) -> Tensor:
+    return _dirichlet_dirichlet(p.both, q.both)
+
+
+@register_kl(LogNormal, LogNormal)
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed_transformed(p: Any, q: Any) -> Tensor:
+    if [type(each) for each in p.transforms] != [type(each) for each in q.transforms]:
+        raise NotImplementedError("KL(p || q) of distributions with different transforms")
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _vectors_of_classes(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
+    return _categorical_categorical(p.categorical, q.categorical)
 
 
 @register_kl(Exponential, Exponential)

@@ -107,6 +107,7 @@ from weft.functional.linear_algebra import (
     tensordot,
     vdot,
 )
+from weft.functional.output import takes_out
 from weft.functional.real_numbers import PROPERTIES
 from weft.functional.reductions import (
     aminmax,
@@ -136,11 +137,16 @@ from weft.functional.selection import (
     where_method,
 )
 from weft.functional.shaping import (
+    BECOMING,
+    apply_,
     expand_as,
     exponential_,
     fill_diagonal_,
+    map_,
     random_,
     reshape_as,
+    resize_,
+    resize_as_,
     type_as,
     view_as,
 )
@@ -258,7 +264,15 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     zeros_like,
 )
 
+# What PyTorch gives the keyword `out` and is neither an op nor a composite.
+_TAKING_OUT = """
+add argsort bilinear cross div dstack float_power hstack inner kron max min mode msort nanmean
+nonzero norm quantile scatter scatter_add sort sub tensordot topk vdot vstack where
+""".split()
+
 OVERLOADS: dict[str, Any] = {function.__name__: function for function in _FUNCTIONS}
+for _name in _TAKING_OUT:
+    OVERLOADS[_name] = takes_out(OVERLOADS[_name])
 OVERLOADS.update(COMPOSITES)
 OVERLOADS.update(WRITERS)
 for _alias, _name in _ALIASES.items():
@@ -280,7 +294,9 @@ METHODS: dict[str, Any] = {
     **{name: OVERLOADS[name] for name in _METHOD_NAMES},
     **COMPOSITE_METHODS,
     **WRITERS,
+    **BECOMING,
     "add_": add_,
+    "apply_": apply_,
     # The package's `diff` is the viewer's, which takes graphs as well.
     "diff": diff,
     "div_": div_,
@@ -288,9 +304,13 @@ METHODS: dict[str, Any] = {
     "expand_as": expand_as,
     "fill_diagonal_": fill_diagonal_,
     "index_put_": index_put_,
+    "is_nonzero": is_nonzero,
+    "map_": map_,
     "normal_": ops.gaussian_,
     "random_": random_,
     "reshape_as": reshape_as,
+    "resize_": resize_,
+    "resize_as_": resize_as_,
     "scatter_": scatter_,
     "scatter_add_": scatter_add_,
     "sub_": sub_,

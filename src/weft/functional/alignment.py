@@ -8,7 +8,7 @@ from weft import _core
 from weft._core import Tensor
 from weft._tensor import as_tensor
 from weft.functional.creation import arange
-from weft.functional.losses import reduced
+from weft.functional.losses import old_reduction, reduced
 from weft.functional.reductions import logsumexp
 from weft.functional.row_by_row import row_by_row
 
@@ -31,6 +31,7 @@ def _rows_of(targets: Tensor, lengths: list[int]) -> Tensor:
     return ops.stack(rows, 0)
 
 
+@old_reduction
 @row_by_row
 def ctc_loss(
     log_probs: Tensor,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from weft import _core
 from weft._core import Tensor
+from weft.functional.output import write_out
 from weft.functional.row_by_row import row_by_row
 
 ops = _core.ops
@@ -42,6 +43,7 @@ def composite(
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            out = kwargs.pop("out") if "out" in kwargs else None
             try:
                 result = body(*args, **kwargs)
             except (AttributeError, RuntimeError, TypeError) as error:
@@ -58,7 +60,7 @@ def composite(
                 raise type(error)(f"{name}(): {text}") from None
             if shown_as is not None:
                 show_as(result, shown_as)
-            return result
+            return result if out is None else write_out(call, result, out)
 
         COMPOSITES[name] = call
         # As with ops: what takes a tensor `input` first is a method.

@@ -48,7 +48,7 @@ def zeros(
         >>> weft.zeros((2,), dtype=weft.int64)
         tensor([0, 0])
     """
-    _check("zeros", ignored)
+    size = _sizes("zeros", size, ignored)
     return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
@@ -59,6 +59,14 @@ def _check(name: str, ignored: dict[str, Any]) -> None:
     for key in ignored:
         if key not in _HARMLESS:
             raise TypeError(f"{name}() got an unexpected keyword argument {key!r}.")
+
+
+def _sizes(name: str, size: tuple[Any, ...], others: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the sizes, which may be the keyword `size`, after a check of the other keywords."""
+    if not size and "size" in others:
+        size = (others.pop("size"),)
+    _check(name, others)
+    return size
 
 
 def ones(
@@ -75,7 +83,7 @@ def ones(
         >>> weft.ones(2, requires_grad=True)
         tensor([1., 1.], requires_grad=True)
     """
-    _check("ones", ignored)
+    size = _sizes("ones", size, ignored)
     return finished(ops.ones(*size, dtype=dtype), device, requires_grad)
 
 
@@ -94,7 +102,7 @@ def empty(
         >>> weft.empty(2, 3).shape  # the values are whatever the memory held
         torch.Size([2, 3])
     """
-    _check("empty", ignored)
+    size = _sizes("empty", size, ignored)
     return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
 
 
@@ -375,7 +383,7 @@ def rand(
         >>> weft.rand(3)
         tensor([0.4963, 0.7682, 0.0885])
     """
-    _check("rand", ignored)
+    size = _sizes("rand", size, ignored)
     made = ops.rand(*size, generator=generator, dtype=dtype)
     return finished(made, device, requires_grad)
 
@@ -396,7 +404,7 @@ def randn(
         >>> weft.randn(3)
         tensor([ 1.5410, -0.2934, -2.1788])
     """
-    _check("randn", ignored)
+    size = _sizes("randn", size, ignored)
     made = ops.randn(*size, generator=generator, dtype=dtype)
     return finished(made, device, requires_grad)
 
@@ -476,7 +484,7 @@ def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
 
 
 def randint(
-    low: Any,
+    low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from weft import _core
 from weft._core import Tensor
@@ -14,17 +17,64 @@ from weft.functional.row_by_row import row_by_row
 ops = _core.ops
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def old_reduction(function: _Function) -> _Function:
+    """Give a loss the keywords `size_average` and `reduce` that `reduction` has replaced."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "size_average" in kwargs or "reduce" in kwargs:
+            kwargs = _with_reduction(kwargs)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value] # it has the function's signature
+
+
+def _with_reduction(kwargs: dict[str, Any]) -> dict[str, Any]:
+    others = dict(kwargs)
+    mean, reduce = others.pop("size_average", None), others.pop("reduce", None)
+    if mean is None and reduce is None:
+        return others
+    if reduce is False:
+        others["reduction"] = "none"
+    else:
+        others["reduction"] = "sum" if mean is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use "
+        f"reduction='{others['reduction']}' instead.",
+        stacklevel=4,
+    )
+    return others
+
+
+# The names of losses' nodes where PyTorch has an op for the whole loss.
+_SHOWN = {
+    "binary_cross_entropy": "BinaryCrossEntropyBackward0",
+    "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogitsBackward0",
+    "huber_loss": "HuberLossBackward0",
+    "mse_loss": "MseLossBackward0",
+    "multi_margin_loss": "MultiMarginLossBackward0",
+    "smooth_l1_loss": "SmoothL1LossBackward0",
+}
+
+
 def reduced(name: str, values: Tensor, reduction: str) -> Tensor:
     """Return the mean, the sum or all of the values."""
     if reduction == "mean":
-        return ops.mean(values)
-    if reduction == "sum":
-        return ops.sum(values)
-    if reduction == "none":
-        return values
-    raise _core.ArgumentError(
-        f"{name}(): reduction must be 'mean', 'sum' or 'none', not {reduction!r}."
-    )
+        result = ops.mean(values)
+    elif reduction == "sum":
+        result = ops.sum(values)
+    elif reduction == "none":
+        result = values
+    else:
+        raise _core.ArgumentError(
+            f"{name}(): reduction must be 'mean', 'sum' or 'none', not {reduction!r}."
+        )
+    if name in _SHOWN:
+        show_as(result, _SHOWN[name])
+    return result
 
 
 def _compared(name: str, function: Any, input: Tensor, target: Tensor, *more: Any) -> Tensor:
@@ -59,6 +109,7 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
     return input.movedim(dim, -1).reshape(target.numel(), count), target.reshape(-1)
 
 
+@old_reduction
 @composite()
 def nll_loss(
     input: Tensor,
@@ -101,6 +152,7 @@ def nll_loss(
     return result
 
 
+@old_reduction
 @composite()
 def cross_entropy(
     input: Tensor,
@@ -170,6 +222,7 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing * even
 
 
+@old_reduction
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the squared differences.
 
@@ -188,6 +241,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced("mse_loss", ops.square(gap), reduction)
 
 
+@old_reduction
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the absolute differences; arguments as for `mse_loss`.
 
@@ -201,6 +255,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return reduced("l1_loss", ops.abs(gap), reduction)
 
 
+@old_reduction
 def smooth_l1_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
@@ -227,6 +282,7 @@ def smooth_l1_loss(
     return reduced("smooth_l1_loss", values, reduction)
 
 
+@old_reduction
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
 ) -> Tensor:
@@ -251,6 +307,7 @@ def huber_loss(
     return reduced("huber_loss", values, reduction)
 
 
+@old_reduction
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
@@ -287,6 +344,7 @@ def _bounded_log(input: Tensor) -> Tensor:
     return ops.where(large_enough, ops.log(ops.where(large_enough, input, 1.0)), -100.0)
 
 
+@old_reduction
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -324,6 +382,7 @@ def binary_cross_entropy_with_logits(
     return reduced("binary_cross_entropy_with_logits", values, reduction)
 
 
+@old_reduction
 def kl_div(
     input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
@@ -351,6 +410,7 @@ def kl_div(
     return reduced("kl_div", values, reduction)
 
 
+@old_reduction
 @row_by_row
 def gaussian_nll_loss(
     input: Tensor,
@@ -389,6 +449,7 @@ def gaussian_nll_loss(
     return reduced("gaussian_nll_loss", values, reduction)
 
 
+@old_reduction
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -421,6 +482,7 @@ def poisson_nll_loss(
     return reduced("poisson_nll_loss", values, reduction)
 
 
+@old_reduction
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return log(1 + exp(-target * input)) for targets of 1 and -1.
 
@@ -433,6 +495,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
     return reduced("soft_margin_loss", ops.softplus(-target * input), reduction)
 
 
+@old_reduction
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
@@ -451,6 +514,7 @@ def hinge_embedding_loss(
     return reduced("hinge_embedding_loss", values, reduction)
 
 
+@old_reduction
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -474,6 +538,7 @@ def margin_ranking_loss(
     return reduced("margin_ranking_loss", values, reduction)
 
 
+@old_reduction
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
@@ -500,6 +565,7 @@ def cosine_embedding_loss(
     return reduced("cosine_embedding_loss", values, reduction)
 
 
+@old_reduction
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from weft import _core
 from weft._core import Tensor
 from weft.functional.linear_algebra import pairwise_distance
-from weft.functional.losses import reduced
+from weft.functional.losses import old_reduction, reduced
 
 ops = _core.ops
 
 
+@old_reduction
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -54,6 +55,7 @@ def multi_margin_loss(
     return reduced("multi_margin_loss", values if target.ndim else values.squeeze(0), reduction)
 
 
+@old_reduction
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return what right classes lack to a lead of one over wrong ones.
 
@@ -87,6 +89,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
     return reduced("multilabel_margin_loss", values.reshape(input.shape[:-1]), reduction)
 
 
+@old_reduction
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -113,6 +116,7 @@ def multilabel_soft_margin_loss(
     return reduced("multilabel_soft_margin_loss", ops.mean(values, -1), reduction)
 
 
+@old_reduction
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -843,3 +843,104 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         for i in range(min(self.shape)):
             self[(i,) * self.ndim] = fill_value
     return self
+
+
+# What a tensor of shape (2, 1) becomes with which arguments.
+_BECOMING_EXAMPLES = {
+    "squeeze": ("", [2]),
+    "t": ("", [1, 2]),
+    "transpose": ("0, 1", [1, 2]),
+    "unsqueeze": ("0", [1, 2, 1]),
+}
+
+
+def _becoming(name: str) -> Callable[..., Tensor]:
+    """Make the in-place form of a view: the tensor becomes a view of what it was."""
+    look = getattr(ops, name)
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.requires_grad and not _core.is_grad_enabled():
+            self.data = look(self.detach(), *args, **kwargs)
+        elif self.requires_grad and self.is_leaf:
+            raise _core.GradientError(
+                f"{name}_(): a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        else:
+            _core.become(self, look(self, *args, **kwargs))
+        return self
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    given, shape = _BECOMING_EXAMPLES[name]
+    call.__doc__ = f"""Do what `{name}` does, in place: the same memory is seen in another shape.
+
+    Example:
+        >>> import weft
+        >>> x = weft.zeros(2, 1)
+        >>> x.{name}_({given}).shape
+        torch.Size({shape})
+    """
+    return call
+
+
+BECOMING = {f"{name}_": _becoming(name) for name in _BECOMING_EXAMPLES}
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Change the shape in place: elements stay in order, and new ones are zeros.
+
+    Args:
+        self: the tensor; it may not require a gradient.
+        sizes: the new sizes.
+        memory_format: changes nothing: there is one.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(4.0).resize_(2, 3)
+        tensor([[0., 1., 2.],
+                [3., 0., 0.]])
+    """
+    del memory_format
+    if self.requires_grad:
+        raise _core.GradientError("resize_(): cannot resize variables that require grad.")
+    made = ops.zeros(*sizes, dtype=self.dtype)
+    count = min(made.numel(), self.numel())
+    made.view(-1)[:count] = self.reshape(-1)[:count]
+    self.data = made
+    return self
+
+
+def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
+    """Change the shape in place to that of another tensor.
+
+    Example:
+        >>> import weft
+        >>> weft.arange(4.0).resize_as_(weft.zeros(1, 2))
+        tensor([[0., 1.]])
+    """
+    return resize_(self, other.shape, memory_format=memory_format)
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by what a function makes of it. It is slow.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+        tensor([10., 20.])
+    """
+    made = [callable(item) for item in self.reshape(-1).tolist()]
+    return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element by what a function makes of it and another tensor's. It is slow.
+
+    Example:
+        >>> import weft
+        >>> weft.tensor([1.0, 2.0]).map_(weft.tensor([3.0, 1.0]), max)
+        tensor([3., 2.])
+    """
+    others = ops.expand(tensor, self.shape).reshape(-1).tolist()
+    made = [callable(*pair) for pair in zip(self.reshape(-1).tolist(), others, strict=True)]
+    return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple, Self, cast
 
 from weft._core import Tensor
@@ -43,6 +44,33 @@ class ForwardHook(NamedTuple):
     function: Callable[..., Any]
     with_kwargs: bool
     always_call: bool = False
+
+
+class HookFunctions(MutableMapping[int, Any]):
+    """The functions of one table of hooks, by number, as PyTorch's modules show them."""
+
+    def __init__(self, table: dict[int, Any]) -> None:
+        self._table = table
+
+    def __getitem__(self, key: int) -> Any:
+        hook = self._table[key]
+        return hook.function if isinstance(hook, ForwardHook) else hook
+
+    def __setitem__(self, key: int, value: Any) -> None:
+        old = self._table.get(key)
+        self._table[key] = old._replace(function=value) if isinstance(old, ForwardHook) else value
+
+    def __delitem__(self, key: int) -> None:
+        del self._table[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(list(self._table))
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
 
 
 class Hooks:

@@ -306,7 +306,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     if tensor.numel() == 0:
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
-    drawn = normal_(creation.empty((rows, columns), dtype=_core.float64), generator=generator)
+    drawn = normal_(creation.empty((rows, columns), dtype=tensor.dtype), generator=generator)
     matrix = np.array(drawn.tolist())
     q, r = np.linalg.qr(matrix.T if rows < columns else matrix)
     q *= np.sign(np.diag(r))  # makes the distribution uniform

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._core import Tensor
+from weft.functional.losses import old_reduction
 from weft.nn import functional as F
 from weft.nn.module import Module
 
 
 class _Loss(Module):
     reduction: str
+
+    def __init_subclass__(cls) -> None:
+        cls.__init__ = old_reduction(cls.__init__)
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.nn.changing import change
-from weft.nn.hooks import ForwardHook, Hooks, RemovableHandle, call_with_hooks
+from weft.nn.hooks import ForwardHook, HookFunctions, Hooks, RemovableHandle, call_with_hooks
 from weft.nn.parameter import Buffer, Parameter
 
 _EXTRA_STATE = "_extra_state"
@@ -51,7 +51,7 @@ class IncompatibleKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return (
-            f"IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
             f"unexpected_keys={self.unexpected_keys})"
         )
 
@@ -1115,6 +1115,20 @@ class Module(_core.Forward):
             (tensor([1., 1.]),)
         """
         return RemovableHandle(self._own_hooks().backward, hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    @property
+    def _forward_pre_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().forward_pre)
+
+    @property
+    def _forward_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().forward)
+
+    @property
+    def _backward_hooks(self) -> HookFunctions:
+        return HookFunctions(self._own_hooks().backward)
 
     # ---- text ----------------------------------------------------------------------------------
 

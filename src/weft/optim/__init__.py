@@ -1,6 +1,6 @@
 """Optimizers, and schedulers of their learning rates."""
 
-from weft.optim import lr_scheduler
+from weft.optim import lr_scheduler, swa_utils
 from weft.optim.adam import Adam, AdamW
 from weft.optim.adam_kin import Adamax, NAdam, RAdam
 from weft.optim.adaptive import Adagrad, RMSprop
@@ -24,4 +24,5 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swa_utils",
 ]

@@ -21,6 +21,8 @@ class Adam(Optimizer):
         amsgrad: whether to divide by the largest average square so far.
         foreach: accepted for PyTorch programs; the step is always one native call.
         maximize: whether to step along the gradient instead.
+        capturable: accepted for PyTorch programs.
+        differentiable: only False.
         fused: accepted for PyTorch programs.
         decoupled_weight_decay: whether weight decay shrinks the parameters directly, as in AdamW.
 
@@ -40,15 +42,16 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        del foreach, fused
         name = type(self).__name__
         check_settings(name, lr=lr, eps=eps, weight_decay=weight_decay)
         for i, beta in enumerate(betas):
@@ -63,6 +66,10 @@ class Adam(Optimizer):
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
             "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
@@ -127,6 +134,8 @@ class AdamW(Adam):
         amsgrad: whether to divide by the largest average square so far.
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs; the step is always one native call.
+        capturable: accepted for PyTorch programs.
+        differentiable: only False.
         fused: accepted for PyTorch programs.
 
     Example:
@@ -151,6 +160,8 @@ class AdamW(Adam):
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
         super().__init__(
@@ -162,6 +173,8 @@ class AdamW(Adam):
             amsgrad,
             foreach=foreach,
             maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
             fused=fused,
             decoupled_weight_decay=True,
         )

@@ -50,14 +50,13 @@ class Adamax(PlainOptimizer):
         lr: float = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         foreach: bool | None = None,
         *,
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
         check_betas("Adamax", betas)
         defaults = {
@@ -65,7 +64,10 @@ class Adamax(PlainOptimizer):
             "betas": betas,
             "eps": eps,
             "weight_decay": weight_decay,
+            "foreach": foreach,
             "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
         }
         super().__init__(params, defaults)
 
@@ -113,7 +115,7 @@ class NAdam(PlainOptimizer):
         lr: float = 2e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False,
         *,
@@ -122,7 +124,6 @@ class NAdam(PlainOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings(
             "NAdam", lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
         )
@@ -135,6 +136,9 @@ class NAdam(PlainOptimizer):
             "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay,
             "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
         }
         super().__init__(params, defaults)
 
@@ -187,7 +191,7 @@ class RAdam(PlainOptimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         decoupled_weight_decay: bool = False,
         *,
         foreach: bool | None = None,
@@ -195,7 +199,6 @@ class RAdam(PlainOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings("RAdam", lr=lr, eps=eps, weight_decay=weight_decay)
         check_betas("RAdam", betas)
         defaults = {
@@ -203,8 +206,11 @@ class RAdam(PlainOptimizer):
             "betas": betas,
             "eps": eps,
             "weight_decay": weight_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
             "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
         }
         super().__init__(params, defaults)
 

@@ -31,8 +31,10 @@ class RMSprop(Optimizer):
         weight_decay: factor of the parameters that is added to their gradients.
         momentum: share of the last step that is kept.
         centered: whether to subtract the square of the average gradient.
-        maximize: whether to step along the gradient instead.
+        capturable: accepted for PyTorch programs.
         foreach: accepted for PyTorch programs.
+        maximize: whether to step along the gradient instead.
+        differentiable: only False.
 
     Example:
         >>> import weft
@@ -51,25 +53,28 @@ class RMSprop(Optimizer):
         lr: float = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum: float = 0.0,
+        weight_decay: float = 0,
+        momentum: float = 0,
         centered: bool = False,
-        *,
-        maximize: bool = False,
+        capturable: bool = False,
         foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
-        del foreach
         check_settings(
             "RMSprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
         )
         defaults = {
             "lr": lr,
+            "momentum": momentum,
             "alpha": alpha,
             "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
             "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
             "maximize": maximize,
+            "differentiable": differentiable,
         }
         super().__init__(params, defaults)
 
@@ -112,6 +117,7 @@ class Adagrad(Optimizer):
         eps: added to the root.
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs.
+        differentiable: only False.
         fused: accepted for PyTorch programs.
 
     Example:
@@ -131,16 +137,16 @@ class Adagrad(Optimizer):
         self,
         params: Iterable[Any],
         lr: float = 1e-2,
-        lr_decay: float = 0.0,
-        weight_decay: float = 0.0,
-        initial_accumulator_value: float = 0.0,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
         eps: float = 1e-10,
         foreach: bool | None = None,
         *,
         maximize: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        del foreach, fused
         check_settings(
             "Adagrad",
             lr=lr,
@@ -155,7 +161,10 @@ class Adagrad(Optimizer):
             "eps": eps,
             "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
             "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, defaults)
         for group in self.param_groups:

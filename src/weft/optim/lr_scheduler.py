@@ -53,6 +53,7 @@ class LRScheduler:
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._step_count = 0
         self._last_lr: list[float] = []
         self.step()
 
@@ -100,6 +101,7 @@ class LRScheduler:
             >>> scheduler.get_last_lr()
             [0.5]
         """
+        self._step_count += 1
         if epoch is None:
             steps: Iterable[int] = (self.last_epoch + 1,)
         else:

@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any, ClassVar, TypeAlias, cast
 
 from weft import _following
-from weft._core import Tensor
+from weft._core import Tensor, UnsupportedError
 from weft._following import Group, Growth
 from weft.autograd import enable_grad
 from weft.functional.creation import full
@@ -76,6 +76,11 @@ class Optimizer:
             raise TypeError(
                 f"{type(self).__name__}(): params must be a list of parameters or groups, not one "
                 "tensor."
+            )
+        if defaults.get("differentiable"):
+            raise UnsupportedError(
+                f"{type(self).__name__}(): differentiable=True is not supported: a step leaves no "
+                "graph."
             )
         given = list(params)
         if not given:
@@ -353,7 +358,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
 

@@ -22,6 +22,7 @@ class SGD(Optimizer):
         nesterov: whether momentum looks one step ahead.
         maximize: whether to step along the gradient instead.
         foreach: accepted for PyTorch programs; the step is always one native call.
+        differentiable: only False.
         fused: accepted for PyTorch programs.
 
     Example:
@@ -38,16 +39,16 @@ class SGD(Optimizer):
         self,
         params: Iterable[Any],
         lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
         foreach: bool | None = None,
+        differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        del foreach, fused
         check_settings("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("SGD(): nesterov needs a momentum and no dampening.")
@@ -58,6 +59,9 @@ class SGD(Optimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, defaults)
 

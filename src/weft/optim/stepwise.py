@@ -42,14 +42,13 @@ class Adadelta(PlainOptimizer):
         lr: float = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         foreach: bool | None = None,
         *,
         capturable: bool = False,
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings("Adadelta", lr=lr, eps=eps, weight_decay=weight_decay)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Adadelta(): rho must be between 0 and 1; rho is {rho}.")
@@ -59,6 +58,9 @@ class Adadelta(PlainOptimizer):
             "eps": eps,
             "weight_decay": weight_decay,
             "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
         }
         super().__init__(params, defaults)
 
@@ -104,18 +106,25 @@ class Rprop(PlainOptimizer):
         params: Iterable[Any],
         lr: float = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50.0),
+        step_sizes: tuple[float, float] = (1e-6, 50),
         *,
         capturable: bool = False,
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings("Rprop", lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Rprop(): etas must lie on both sides of 1; etas is {etas}.")
-        defaults = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize}
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
         super().__init__(params, defaults)
 
     def _first_state(self, group: Group, param: Tensor) -> dict[str, Any]:
@@ -168,13 +177,12 @@ class ASGD(PlainOptimizer):
         lambd: float = 1e-4,
         alpha: float = 0.75,
         t0: float = 1e6,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        del foreach, differentiable, capturable
         check_settings("ASGD", lr=lr, weight_decay=weight_decay)
         defaults = {
             "lr": lr,
@@ -182,7 +190,10 @@ class ASGD(PlainOptimizer):
             "alpha": alpha,
             "t0": t0,
             "weight_decay": weight_decay,
+            "foreach": foreach,
             "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
         }
         super().__init__(params, defaults)
 

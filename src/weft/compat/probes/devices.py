@@ -46,10 +46,3 @@ accelerator = SimpleNamespace(
     synchronize=_none,
     empty_cache=_none,
 )
-distributed = SimpleNamespace(
-    is_available=_no,
-    is_initialized=_no,
-    is_nccl_available=_no,
-    is_gloo_available=_no,
-    is_torchelastic_launched=_no,
-)

@@ -6,9 +6,9 @@ from typing import Any
 
 from weft._core import Tensor, get_num_threads, set_default_dtype
 from weft._tensor import device
-from weft.compat.probes import amp, backends, cuda, jit, testing, version
+from weft.compat.probes import amp, backends, cuda, distributed, jit, testing, version
 from weft.compat.probes.amp import GradScaler, autocast
-from weft.compat.probes.devices import accelerator, cpu, distributed, mps, xpu
+from weft.compat.probes.devices import accelerator, cpu, mps, xpu
 from weft.compat.probes.jit import compile
 from weft.compat.probes.types import (
     BoolTensor,
