@@ -47,6 +47,13 @@ def outcome(library: ModuleType, code: str) -> str:
 
 DIFFERENCES = (
     Difference(
+        "torch.linalg.eig torch.linalg.eigvals",
+        "raises: results would be complex; `eigh` is there",
+        "torch.linalg.eigvals(torch.eye(2))",
+        "raises UnsupportedError",
+        "tensor([1.+0.j, 1.+0.j])",
+    ),
+    Difference(
         "",
         (
             "There is one device, the CPU: `torch.device('cuda')` raises, and so does "

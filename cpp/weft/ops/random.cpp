@@ -45,7 +45,7 @@ void require_probability(const Call& call, double p, std::string_view name) {
 }
 
 // Draws numbers one after the other in the order of the input's memory, as PyTorch does, and not in
-// the order of its indices.
+// the order of its indices, unless the input is stretched.
 template <class Draw>
 void draw_like(const Call& call, const Array& out, const Draw& draw) {
   const RandomStream stream = stream_of(call);
@@ -54,7 +54,9 @@ void draw_like(const Call& call, const Array& out, const Draw& draw) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return like.strides[a] > like.strides[b]; });
-  if (!stream.engine || std::is_sorted(order.begin(), order.end())) return draw(stream, out);
+  const bool is_stretched = std::count(like.strides.begin(), like.strides.end(), 0) > 0;
+  if (!stream.engine || is_stretched || std::is_sorted(order.begin(), order.end()))
+    return draw(stream, out);
   Dims sizes = out.sizes, strides = out.strides;
   for (size_t i = 0; i < order.size(); ++i) sizes[i] = out.sizes[order[i]];
   const Array drawn = Array::allocate(sizes, out.dtype);

@@ -49,9 +49,8 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.cholesky_inverse(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
-        tensor([[0.2500, 0.0000],
-                [0.0000, 1.0000]])
+        >>> weft.cholesky_inverse(weft.tensor([[2.0]]))
+        tensor([[0.2500]])
     """
     size = input.shape[-1]
     whole = triu(input) if upper else tril(input)
@@ -89,8 +88,8 @@ def det(input: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.det(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor(-2.0000)
+        >>> weft.det(weft.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
     """
     return solving.det(input)
 

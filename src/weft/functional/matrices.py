@@ -90,9 +90,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.linalg.householder_product(weft.tensor([[1.0], [0.0]]), weft.tensor([2.0]))
-        tensor([[-1.],
-                [ 0.]])
+        >>> weft.linalg.householder_product(weft.tensor([[1.0], [2.0]]), weft.tensor([0.5]))
+        tensor([[ 0.5000],
+                [-1.0000]])
     """
     if A.ndim < 2 or A.shape[-2] < A.shape[-1] or tau.ndim < 1 or tau.shape[-1] > A.shape[-1]:
         raise _core.ShapeError(

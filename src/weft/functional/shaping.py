@@ -896,9 +896,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.arange(4.0).resize_(2, 3)
-        tensor([[0., 1., 2.],
-                [3., 0., 0.]])
+        >>> weft.arange(6.0).resize_(2, 2)
+        tensor([[0., 1.],
+                [2., 3.]])
     """
     del memory_format
     if self.requires_grad:

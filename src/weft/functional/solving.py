@@ -210,8 +210,8 @@ def det(A: Tensor) -> Tensor:
 
     Example:
         >>> import weft
-        >>> weft.linalg.det(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor(-2.0000)
+        >>> weft.linalg.det(weft.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
     """
     pivots, sign = _factors(A)
     return ops.prod(pivots, -1) * sign
