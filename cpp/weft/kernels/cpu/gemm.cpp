@@ -80,7 +80,7 @@ void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int6
 bool is_for_blas(Lane lane, const GemmShape& s, int64_t lda, int64_t ldb, int64_t ldc) {
   constexpr int64_t largest = (int64_t{1} << 31) - 1;
   return lane != Lane::i64 && s.m > 256 && s.n > 64 && s.k > 64 &&
-         static_cast<double>(s.m) * s.n * s.k > 1 << 27 &&
+         static_cast<double>(s.m) * s.n * s.k > 1 << 30 &&
          std::max({s.m, s.n, s.k, lda, ldb, ldc}) <= largest && blas().f32 != nullptr;
 }
 
@@ -123,13 +123,14 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
   if (work < 1 << 20) return gemm_serial(lane, shape, a, lda, b, ldb, c, ldc);
   const base::BlockingRegion region(true);
   const bool use_blas = is_for_blas(lane, shape, lda, ldb, ldc), turn_b = pays_to_turn(shape);
-  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us).
+  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us). BLAS
+  // rounds differently in pieces of different sizes, so there they do not depend on the threads.
   const bool split_rows = shape.m >= shape.n;
   const int64_t sides = split_rows ? shape.m : shape.n;
   const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
   const int64_t share = (sides + base::thread_count() - 1) / base::thread_count();
-  const int64_t grain = (std::max(enough, share) + 15) / 16 * 16;
-  base::parallel_for(sides, grain, [&](int64_t begin, int64_t end) {
+  const int64_t piece = use_blas ? 512 : (std::max(enough, share) + 15) / 16 * 16;
+  const auto multiply = [&](int64_t begin, int64_t end) {
     GemmShape part = shape;
     (split_rows ? part.m : part.n) = end - begin;
     part.turn_b = turn_b;
@@ -148,6 +149,9 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
         blas_product<T>(kernels::part<T>(blas()), part, part_a, lda, part_b, ldb, part_c, ldc);
       });
     }
+  };
+  base::parallel_for((sides + piece - 1) / piece, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) multiply(i * piece, std::min(sides, (i + 1) * piece));
   });
 }
 
