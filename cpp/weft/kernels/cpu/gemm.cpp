@@ -128,8 +128,12 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
   const bool split_rows = shape.m >= shape.n;
   const int64_t sides = split_rows ? shape.m : shape.n;
   const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
-  const int64_t share = (sides + base::thread_count() - 1) / base::thread_count();
-  const int64_t piece = use_blas ? 512 : (std::max(enough, share) + 15) / 16 * 16;
+  const int64_t most =
+      std::clamp<int64_t>(sides / std::max<int64_t>(enough, 16), 1, base::thread_count());
+  const int64_t pieces = use_blas ? (sides + 511) / 512 : most;
+  const auto piece_begin = [&](int64_t i) {
+    return i == pieces ? sides : use_blas ? 512 * i : sides * i / pieces / 16 * 16;
+  };
   const auto multiply = [&](int64_t begin, int64_t end) {
     GemmShape part = shape;
     (split_rows ? part.m : part.n) = end - begin;
@@ -150,8 +154,8 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
       });
     }
   };
-  base::parallel_for((sides + piece - 1) / piece, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) multiply(i * piece, std::min(sides, (i + 1) * piece));
+  base::parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) multiply(piece_begin(i), piece_begin(i + 1));
   });
 }
 

@@ -423,7 +423,7 @@ void product(const GemmShape& shape, const T* a, int64_t lda, const T* b, int64_
     by_dots_turned(shape, a, lda, b, ldb, start, c, ldc);
   } else if (shape.transpose_b && !shape.turn_b) {
     by_dots(m, n, k, a, lda, b, Spaced{ldb}, start, c, ldc);
-  } else if (!shape.transpose_a && n <= 4 && k > width<T>) {
+  } else if (!shape.transpose_a && !shape.turn_b && n <= 4 && k > width<T>) {
     // So few columns would leave most lanes of a vector empty.
     by_dots_turned(shape, a, lda, b, ldb, start, c, ldc);
   } else {
