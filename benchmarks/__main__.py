@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import large, report, small, whole
+from benchmarks import large, report, slower, small, whole
 from benchmarks.measure import OtherWork, Row, Settings, say, set_threads, use_cpu_time
 from benchmarks.models.cases import build_cases as build_models
 
@@ -140,11 +140,12 @@ def main() -> int:
     rows: list[Row] = []
     for i, name in enumerate(chosen):
         say(f"[{i + 1}/{len(chosen)}, {time.perf_counter() - begin:.0f} s] {name}")
-        rows += guarded(name, cases[name])
+        rows += map(slower.explain, guarded(name, cases[name]))
     say("")
     seconds = time.perf_counter() - begin
     machine["other_work"] = other_work.cores()
     report.print_table(rows)
+    report.print_reasons(rows)
     if (machine["other_work"] or 0) > 0.1 and not arguments.cpu_time:
         print(
             f"Other processes kept {machine['other_work']:.1f} cores busy: do not trust this run."
@@ -152,10 +153,11 @@ def main() -> int:
     path = arguments.json or RESULTS / f"{machine['time'].replace(':', '')[:17]}.json"
     report.write_json(path, machine, rows, seconds)
     verdicts = [row.verdict for row in rows]
-    counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "MISS", "MISSING")}
+    counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "MISS", "MISSING", "SLOW")}
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     print(f"{summary}; {seconds:.0f} s; written to {path}")
-    return int(counts["MISSING"] > 0 or (arguments.strict and counts["MISS"] > 0))
+    failed = counts["MISSING"] + counts["SLOW"]
+    return int(failed > 0 or (arguments.strict and counts["MISS"] > 0))
 
 
 if __name__ == "__main__":

@@ -81,6 +81,9 @@ class Spread:
 
 
 Comparison = Literal["ratio", "at most", "at least"]
+Verdict = Literal["pass", "MISS", "MISSING", "SLOW", "-"]
+
+SLOW = 0.8  # a row with a lower ratio needs a reason
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class Row:
         threads: the number of threads of both libraries, where it is part of the question.
         note: what a reader needs to know besides.
         error: why there is no number.
+        reason: why the ratio is under `SLOW` (see slower.py).
     """
 
     name: str
@@ -110,6 +114,7 @@ class Row:
     threads: int | None = None
     note: str = ""
     error: str = ""
+    reason: str = ""
 
     @property
     def figure(self) -> float | None:
@@ -123,10 +128,17 @@ class Row:
         return self.other.median / self.weft.median
 
     @property
-    def verdict(self) -> Literal["pass", "MISS", "MISSING", "-"]:
+    def is_slow(self) -> bool:
+        """Whether Weft is so much slower than the peer that the report must say why."""
+        return self.compare == "ratio" and self.figure is not None and self.figure < SLOW
+
+    @property
+    def verdict(self) -> Verdict:
         """How the number stands against the bar; a dash where there is no bar."""
         if self.figure is None:
             return "MISSING"
+        if self.is_slow and not self.reason:
+            return "SLOW"
         if self.required is None:
             return "-"
         if self.compare == "at most":

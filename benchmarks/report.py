@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Row, Spread
+from benchmarks.measure import SLOW, Row, Spread
 
 HEADINGS = ("case", "threads", "Weft", "PyTorch", "figure", "required", "aim", "")
 
@@ -121,12 +121,22 @@ def print_table(rows: list[Row]) -> None:
     for column in table.columns[1:-1]:
         column.justify = "right"
         column.no_wrap = True
-    styles = {"pass": "green", "MISS": "bold red", "MISSING": "bold red", "-": "dim"}
+    styles = {"pass": "green", "-": "dim"}
     for row in rows:
         *texts, verdict = cells(row)
-        table.add_row(*map(Text, texts), Text(verdict, styles[row.verdict]))
+        table.add_row(*map(Text, texts), Text(verdict, styles.get(row.verdict, "bold red")))
     # A file or a pipe gets whole lines, however narrow the terminal may be.
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def print_reasons(rows: list[Row]) -> None:
+    """Print why rows are slow, each reason once."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row.is_slow:
+            names.setdefault(row.reason or "no reason is given in slower.py", []).append(row.name)
+    for reason, slow in names.items():
+        print(f"Under {SLOW}: {'; '.join(dict.fromkeys(slow))}: {reason}")
 
 
 def print_plain(rows: list[Row]) -> None:

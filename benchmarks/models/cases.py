@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.measure import Row, Settings
 from benchmarks.models import (
     beam,
+    characters,
     child_sum,
     costs,
     dense,
@@ -57,6 +58,8 @@ def build_cases(weft: Any, torch: Any, settings: Settings, guarded: Guard) -> di
     }
     for name, (title, measure) in printed.items():
         cases[name] = model(title, measure, main_sizes(settings))
+    for name in characters.MODELS:
+        cases[name] = partial(characters.measure, weft, torch, settings, name)
     cases["lazy-dense"] = partial(dense.measure, weft, torch, settings)
     cases["lazy-costs"] = partial(costs.measure, settings)
     return cases

@@ -112,6 +112,23 @@ def test_a_row_of_a_product_does_not_depend_on_the_number_of_rows() -> None:
         np.testing.assert_array_equal(part, whole[:rows])
 
 
+@pytest.mark.parametrize("sizes", [(640, 617, 640), (1101, 1001, 1000), (200, 258, 256)])
+def test_a_product_does_not_depend_on_the_number_of_threads(sizes: tuple[int, int, int]) -> None:
+    """On both sides of the border to OpenBLAS, with odd ends; and few columns for each of many."""
+    rows, columns, inner = sizes
+    x, y = draw(rows, inner, dtype="float64"), draw(columns, inner, dtype="float64")
+    a, b = weft.tensor(x), weft.tensor(y)
+    before = weft.get_num_threads()
+    results = []
+    for threads in (1, 2, 3, 16):
+        weft.set_num_threads(threads)
+        results.append(weft.nn.functional.linear(a, b, b[:, 0]).numpy())
+    weft.set_num_threads(before)
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+    np.testing.assert_allclose(results[0], x @ y.T + y[:, 0], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool", "float64", "int16"])
 def test_copies(dtype: str) -> None:
     """Transposes, slices and joins of every element size."""

@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace weft::base {
 namespace {
@@ -51,54 +50,61 @@ bool spin(const Condition& condition) {
 
 class Pool {
  public:
+  // The caller works too and waits only for those who have joined: a thread that is slow to wake
+  // finds the call closed.
   void run(Job& job, int helpers) {
-    while (static_cast<int>(workers_.size()) < helpers) {
-      workers_.emplace_back([this, index = static_cast<int>(workers_.size())] { serve(index); });
+    while (workers_ < helpers) {
+      std::thread([this] { serve(); }).detach();
+      ++workers_;
     }
     job_ = &job;
-    running_ = helpers;
-    call_ = ((call_ >> 16) + 1) << 16 | static_cast<uint64_t>(helpers);
+    finished_ = 0;
+    const uint64_t number = (call_ >> 16) + 1;
+    call_ = number << 16 | static_cast<uint64_t>(helpers);
     if (sleepers_ > 0) {
       const std::lock_guard lock(mutex_);
       wake_.notify_all();
     }
     work_on(job);
-    const auto done = [this] { return running_ == 0; };
+    const uint64_t joined =
+        static_cast<uint64_t>(helpers) - (call_.exchange(number << 16) & 0xffff);
+    const auto done = [&] { return finished_ == joined; };
     if (spin(done)) return;
     std::unique_lock lock(mutex_);
     done_.wait(lock, done);
   }
 
  private:
-  void serve(int index) {
+  [[noreturn]] void serve() {
     inside_parallel = true;
-    uint64_t seen = 0;
+    uint64_t seen = 0;  // the last call this thread joined
     while (true) {
-      const auto called = [&] { return call_ != seen; };
+      const auto is_open = [&](uint64_t call) { return (call & 0xffff) > 0 && call >> 16 != seen; };
+      const auto called = [&] { return is_open(call_); };
       if (!spin(called)) {
         std::unique_lock lock(mutex_);
         ++sleepers_;
         wake_.wait(lock, called);
         --sleepers_;
       }
-      seen = call_;
-      if (index >= static_cast<int>(seen & 0xffff)) continue;
+      uint64_t call = call_;
+      if (!is_open(call) || !call_.compare_exchange_strong(call, call - 1)) continue;
+      seen = call >> 16;
       work_on(*job_);
-      if (--running_ == 0) {
-        const std::lock_guard lock(mutex_);
-        done_.notify_one();
-      }
+      ++finished_;
+      const std::lock_guard lock(mutex_);
+      done_.notify_one();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  std::vector<std::thread> workers_;
+  int workers_ = 0;
   std::atomic<Job*> job_ = nullptr;
-  // Which call this is, and in the low 16 bits how many workers it wants: one number, so that a
-  // worker never sees the one of this call with the other of the next.
+  // Which call this is, and in the low 16 bits how many workers may still join it: one number, so
+  // that a worker never joins another call than the one it saw.
   std::atomic<uint64_t> call_ = 0;
-  std::atomic<int> running_ = 0;
+  std::atomic<uint64_t> finished_ = 0;
   std::atomic<int> sleepers_ = 0;
 };
 

@@ -1,6 +1,5 @@
 // Products of matrices and vectors.
 #include <algorithm>
-#include <cstring>
 
 #include "ops.h"
 #include "weft/kernels/gemm.h"
@@ -159,26 +158,20 @@ OP(linear, "(input: Tensor, weight: Tensor, bias: Tensor? = None) -> Tensor") {
   .run = kernel([](Call& call) {
     const Array &input = call.in(0), &weight = call.in(1), &out = call.out();
     const int64_t rows = count_of_rows(input), in_size = weight.sizes[1], out_size = weight.sizes[0];
-    const bool with_bias = static_cast<bool>(call[2]);
-    if (with_bias && call.in(2).is_contiguous() && call.in(2).dtype == DType::f32 &&
-        call.in(2).count() == out_size) {
-      const float* bias = call.in(2).as<float>();
-      float* to = out.as<float>();
-      for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * out_size, bias, 4 * out_size);
-    } else if (with_bias) {
-      kernels::copy(call.in(2).expand(out.sizes), out);
-    }
-    if (input.dtype == DType::f32 && input.is_contiguous() && weight.is_contiguous()) {
-      return kernels::gemm(tensor::Lane::f32, {rows, out_size, in_size, false, true, with_bias},
-                           input.data(), std::max<int64_t>(in_size, 1), weight.data(),
-                           std::max<int64_t>(in_size, 1), out.data(),
+    const Array* bias = call[2] ? &call.in(2) : nullptr;
+    if (input.dtype == DType::f32 && input.is_contiguous() && weight.is_contiguous() &&
+        (!bias || (bias->count() == out_size && bias->is_contiguous()))) {
+      const kernels::GemmShape shape{rows, out_size, in_size, false, true, bias ? bias->data() : nullptr};
+      return kernels::gemm(tensor::Lane::f32, shape, input.data(), std::max<int64_t>(in_size, 1),
+                           weight.data(), std::max<int64_t>(in_size, 1), out.data(),
                            std::max<int64_t>(out_size, 1));
     }
     const Array left = input.rank() == 2 ? input
                                          : view_of(call.contiguous(0), {rows, in_size}, {in_size, 1});
+    const Array start = bias ? bias->expand(Dims{rows, out_size}) : Array();
     kernels::matmul(
         left, view_of(weight, {in_size, out_size}, {weight.strides[1], weight.strides[0]}),
-        view_of(out, {rows, out_size}, {out_size, 1}), with_bias);
+        view_of(out, {rows, out_size}, {out_size, 1}), bias ? &start : nullptr);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
@@ -358,13 +351,8 @@ OP(addmm, "(input: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor") {
     call.add_output(sizes, call.in(0).dtype);
   },
   .run = kernel([](Call& call) {
-    const Array &input = call.in(0), &out = call.out();
-    if (input.sizes == out.sizes && input.is_contiguous()) {
-      std::memcpy(out.data(), input.data(), out.count() * tensor::item_size(out.dtype));
-    } else {
-      kernels::copy(input.expand(out.sizes), out);
-    }
-    kernels::matmul(call.in(1), call.in(2), out, true);
+    const Array start = call.in(0).expand(call.out().sizes);
+    kernels::matmul(call.in(1), call.in(2), call.out(), &start);
   }),
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();

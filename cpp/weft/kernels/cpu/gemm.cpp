@@ -67,10 +67,14 @@ const Blas& blas() {
 template <class T>
 void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int64_t lda,
                   const void* b, int64_t ldb, void* c, int64_t ldc) {
+  const T* start = static_cast<const T*>(s.start);
+  for (int64_t r = 0; start != nullptr && start != c && r < s.m; ++r) {
+    std::copy_n(start + r * s.start_row, s.n, static_cast<T*>(c) + r * ldc);
+  }
   function(row_major, s.transpose_a ? transposed : as_stored,
            s.transpose_b ? transposed : as_stored, static_cast<int>(s.m), static_cast<int>(s.n),
            static_cast<int>(s.k), T(1), static_cast<const T*>(a), static_cast<int>(lda),
-           static_cast<const T*>(b), static_cast<int>(ldb), T(s.accumulate ? 1 : 0),
+           static_cast<const T*>(b), static_cast<int>(ldb), T(s.start != nullptr ? 1 : 0),
            static_cast<T*>(c), static_cast<int>(ldc));
 }
 
@@ -79,7 +83,7 @@ void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int6
 bool is_for_blas(Lane lane, const GemmShape& s, int64_t lda, int64_t ldb, int64_t ldc) {
   constexpr int64_t largest = (int64_t{1} << 31) - 1;
   return lane != Lane::i64 && s.m > 256 && s.n > 64 && s.k > 64 &&
-         static_cast<double>(s.m) * s.n * s.k > 1 << 27 &&
+         static_cast<double>(s.m) * s.n * s.k > 1 << 30 &&
          std::max({s.m, s.n, s.k, lda, ldb, ldc}) <= largest && blas().f32 != nullptr;
 }
 
@@ -96,7 +100,14 @@ void* blas_symbol(const char* name) {
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 
-void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
+namespace {
+
+// Whether turning a transposed b pays: it costs as much as 8 rows, and dot products lose as much
+// time at their ends as 50 more steps would take. Asked of the whole product, so that the answer
+// does not depend on the threads.
+bool pays_to_turn(const GemmShape& s) { return s.transpose_b && s.n >= 32 && 4 * s.m > s.k + 64; }
+
+void own_product(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
                  int64_t ldb, void* c, int64_t ldc) {
   tensor::on_lane(lane, [&]<class T>(T) {
     part<T>(gemm_table())
@@ -105,33 +116,54 @@ void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, 
   });
 }
 
+}  // namespace
+
+void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
+                 int64_t ldb, void* c, int64_t ldc) {
+  GemmShape decided = shape;
+  decided.turn_b = pays_to_turn(shape);
+  own_product(lane, decided, a, lda, b, ldb, c, ldc);
+}
+
 void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b, int64_t ldb,
           void* c, int64_t ldc) {
   const double work = static_cast<double>(shape.m) * shape.n * shape.k;
   if (work < 1 << 20) return gemm_serial(lane, shape, a, lda, b, ldb, c, ldc);
   const base::BlockingRegion region(true);
-  const bool use_blas = is_for_blas(lane, shape, lda, ldb, ldc);
-  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us).
+  const bool use_blas = is_for_blas(lane, shape, lda, ldb, ldc), turn_b = pays_to_turn(shape);
+  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us). BLAS
+  // rounds differently in pieces of different sizes, so there they do not depend on the threads.
   const bool split_rows = shape.m >= shape.n;
   const int64_t sides = split_rows ? shape.m : shape.n;
   const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
-  const int64_t share = (sides + base::thread_count() - 1) / base::thread_count();
-  const int64_t grain = (std::max(enough, share) + 15) / 16 * 16;
-  base::parallel_for(sides, grain, [&](int64_t begin, int64_t end) {
+  const int64_t most =
+      std::clamp<int64_t>(sides / std::max<int64_t>(enough, 16), 1, base::thread_count());
+  const int64_t pieces = use_blas ? (sides + 511) / 512 : most;
+  const auto piece_begin = [&](int64_t i) {
+    return i == pieces ? sides : use_blas ? 512 * i : sides * i / pieces / 16 * 16;
+  };
+  const auto multiply = [&](int64_t begin, int64_t end) {
     GemmShape part = shape;
     (split_rows ? part.m : part.n) = end - begin;
+    part.turn_b = turn_b;
+    if (shape.start != nullptr) {
+      part.start = at(shape.start, lane, split_rows ? begin * shape.start_row : begin);
+    }
     const int64_t a_skip = !split_rows ? 0 : shape.transpose_a ? begin : begin * lda;
     const int64_t b_skip = split_rows ? 0 : shape.transpose_b ? begin * ldb : begin;
     const void* part_a = at(a, lane, a_skip);
     const void* part_b = at(b, lane, b_skip);
     void* part_c = const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin));
     if (!use_blas) {
-      gemm_serial(lane, part, part_a, lda, part_b, ldb, part_c, ldc);
+      own_product(lane, part, part_a, lda, part_b, ldb, part_c, ldc);
     } else {
       tensor::on_float_lane(lane, [&]<class T>(T) {
         blas_product<T>(kernels::part<T>(blas()), part, part_a, lda, part_b, ldb, part_c, ldc);
       });
     }
+  };
+  base::parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) multiply(piece_begin(i), piece_begin(i + 1));
   });
 }
 
@@ -186,12 +218,12 @@ bool is_one_matrix(const Array& array) {
 
 }  // namespace
 
-void matmul(const Array& a, const Array& b, const Array& out, bool accumulate) {
+void matmul(const Array& a, const Array& b, const Array& out, const Array* start) {
   const Lane lane = tensor::lane_of(out.dtype);
   if (tensor::dtype_of(lane) != out.dtype) {
     const Array wide = Array::allocate(out.sizes, tensor::dtype_of(lane));
-    if (accumulate) copy(out, wide);
-    matmul(a, b, wide, accumulate);
+    if (start != nullptr) copy(*start, wide);
+    matmul(a, b, wide, start != nullptr ? &wide : nullptr);
     return copy(wide, out);
   }
   if (out.count() == 0) return;
@@ -201,8 +233,13 @@ void matmul(const Array& a, const Array& b, const Array& out, bool accumulate) {
   const Array& right = *readable(b, lane, b_matrix, dense_b);
   const int64_t rank = out.rank();
   const int64_t m = out.sizes[rank - 2], n = out.sizes[rank - 1], k = left.sizes[left.rank() - 1];
-  GemmShape shape{m, n, k, a_matrix.transposed, b_matrix.transposed, accumulate};
+  GemmShape shape{m, n, k, a_matrix.transposed, b_matrix.transposed};
   const int64_t batch = out.count() / (m * n);
+  if (start != nullptr && (batch != 1 || start->strides.back() != 1)) {
+    copy(*start, out);
+    start = &out;
+  }
+  if (start != nullptr) shape.start = start->data(), shape.start_row = start->strides[rank - 2];
   const char* a_data = left.data();
   const char* b_data = right.data();
   char* c_data = out.data();
