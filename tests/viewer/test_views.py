@@ -138,12 +138,14 @@ def test_merged_graph_has_diamonds_and_labelled_sides(show: Show) -> None:
 def test_curves(show: Show) -> None:
     shown = show(samples.curves())
     beside = shown.page.get_by_role("group", name="curves beside the graph")
+    beside.locator("canvas").nth(1).wait_for()  # they are drawn when there is time
     assert beside.locator("canvas").count() == 2
     shown.page.get_by_role("tab", name="Curves").click()
     plots = shown.page.get_by_role("group", name="curves", exact=True)
     assert plots.locator("figcaption").first.inner_text().startswith("loss")
     label = plots.get_by_role("img").first.get_attribute("aria-label")
     assert label.startswith("loss: 200 points from ")
+    plots.locator("canvas").nth(1).wait_for()
     assert plots.locator("canvas").count() == 2
 
 
