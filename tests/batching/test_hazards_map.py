@@ -456,3 +456,15 @@ def test_writes_in_a_map(write: Callable[[weft.Tensor], None], parks: bool) -> N
 
     expected = [x.tolist() for x in weft.map(model, range(1, 4), batch=False)]
     assert [x.tolist() for x in weft.map(model, range(1, 4))] == expected
+
+
+@pytest.mark.xfail(
+    strict=True, reason="what waits has no memory that a detached tensor could share"
+)
+def test_writes_through_a_detached_tensor() -> None:
+    def run(x: weft.Tensor) -> weft.Tensor:
+        y = x * 2
+        y.detach().mul_(0)
+        return y * 1
+
+    assert [y.tolist() for y in weft.map(run, [weft.ones(2), weft.ones(2) * 3])] == [[0.0, 0.0]] * 2

@@ -137,6 +137,43 @@ def test_through_cells(kind: type[nn.Module]) -> None:
     assert_alike(run, examples(), *cell.parameters())
 
 
+def test_a_sum_is_not_the_last_op() -> None:
+    def run(x: weft.Tensor) -> weft.Tensor:
+        x = leaf(x)
+        loss = ((x * x).sum() * 2).exp() + (x.reshape(2, 2).sum(1) * 3).prod()
+        return weft.autograd.grad(loss, x)[0]  # nobody differentiates it again
+
+    assert_alike(run, examples())
+
+
+def test_cells_with_weights_of_their_own() -> None:
+    weight = leaf(examples(1)[0])
+
+    @weft.cell
+    def both(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+        return x, weight, x * weight
+
+    for is_leaf in (False, True):
+
+        def run(x: weft.Tensor, is_leaf: bool = is_leaf) -> tuple[weft.Tensor | None, ...]:
+            x = leaf(x) if is_leaf else x
+            given, own, product = both(x)
+            assert product.requires_grad
+            wanted = [weight, x] if is_leaf else [weight]
+            return weft.autograd.grad((given * own * product).sum(), wanted)
+
+        assert_alike(run, examples())
+
+
+def test_backward_from_a_cell_over_plain_numbers() -> None:
+    layer = nn.Linear(2, 1)
+    cell = weft.cell(layer)
+    with weft.lazy():
+        cell(weft.ones(2)).sum().backward()
+    assert layer.weight.grad is not None
+    assert layer.weight.grad.tolist() == [[1, 1]]
+
+
 def test_after_a_decision(model: nn.Module) -> None:
     def run(x: weft.Tensor) -> weft.Tensor:
         x = leaf(x)
@@ -263,3 +300,19 @@ def test_steps_of_descent_inside_examples(model: nn.Module) -> None:
         return x
 
     assert_alike(minimize, examples())
+
+
+@pytest.mark.parametrize("name", ["weight_hh", "bias_hh", "weight_ih"])
+def test_what_a_cell_computes_once_for_all_examples(name: str) -> None:
+    weft.manual_seed(0)
+    cell = nn.GRUCell(4, 4).double()
+
+    def run(x: weft.Tensor) -> weft.Tensor:
+        h = cell(x, weft.zeros(4, dtype=weft.float64))
+        if h.sum() > 1e9:
+            return h
+        weight = getattr(cell, name)
+        (first,) = weft.autograd.grad(h.sum(), weight, create_graph=True)
+        return weft.autograd.grad(first.square().sum(), weight)[0]
+
+    assert_alike(run, examples())

@@ -190,14 +190,35 @@ def test_processes_are_the_standard_librarys(capfd: pytest.CaptureFixture[str]) 
     import torch.multiprocessing as mp
 
     assert mp.Queue == multiprocessing.Queue
-    assert mp.spawn(_shout, ("fine",), nprocs=2, start_method="fork") is None
+    assert mp.spawn(_shout, ("fine",), nprocs=2) is None
     process = mp.Process(target=_shout, args=(0, "fine"))
     process.start()
     process.join()
     assert process.exitcode == 0
     assert capfd.readouterr().err.count("processes share no memory") == 1
     with pytest.raises(RuntimeError, match="process 0 ended with exit code 1"):
-        mp.spawn(_shout, ("bad",), start_method="fork")
+        mp.spawn(_shout, ("bad",))
+
+
+def test_spawned_processes_find_weft_behind_torch() -> None:
+    import torch.multiprocessing as mp
+
+    assert mp.get_context("spawn").get_start_method() == "fork"
+
+
+def test_profilers_nest() -> None:
+    from torch.profiler import profile, record_function
+
+    outer, inner = profile(), profile()
+    outer.start()
+    with inner:
+        pass
+    with record_function("late"):
+        pass
+    with pytest.warns(UserWarning, match="another tool watched"):
+        outer.stop()
+    assert "late" in [event.key for event in outer.key_averages()]
+    assert "late" not in [event.key for event in inner.key_averages()]
 
 
 def test_timers_and_profilers(capsys: pytest.CaptureFixture[str]) -> None:

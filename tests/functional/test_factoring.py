@@ -127,3 +127,11 @@ except NotImplementedError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "install scipy-openblas32" in run.stdout
+
+
+@pytest.mark.parametrize("side", ["L", "U"])
+def test_eigh_reads_one_triangle(side: str) -> None:
+    matrix = weft.tensor([[2.0, 1.0], [1.0, 2.0]])
+    other = (0, 1) if side == "L" else (1, 0)
+    matrix[other] = float("nan")
+    assert weft.allclose(weft.linalg.eigh(matrix, side).eigenvalues, weft.tensor([1.0, 3.0]))

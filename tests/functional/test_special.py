@@ -80,3 +80,8 @@ def test_odd_incomplete_gammas():
     nan = float("nan")
     np.testing.assert_array_equal(weft.igamma(a, x), [1, 0, 1, nan, 0, nan, nan])
     np.testing.assert_array_equal(weft.igammac(a, x), [0, 1, 0, nan, 1, nan, nan])
+
+
+def test_a_degree_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="n must be at most 100000"):
+        weft.special.legendre_polynomial_p(weft.ones(2), 2**60)

@@ -110,6 +110,15 @@ class Walk {
                        [&](int number) { return number >= 0 && wanted_[number]; });
   }
 
+  // Whether a cell's body reads tensors of its own that lead to an input.
+  bool reads_wanted(const Pending& pending) {
+    if (!pending.op->is_program()) return false;
+    const auto& constants = static_cast<const graph::ProgramOp&>(*pending.op).program.constants;
+    return std::any_of(constants.begin(), constants.end(), [&](const Value& constant) {
+      return constant->requires_grad && wanted_[number_of(constant)];
+    });
+  }
+
   void add(Pending& pending) {
     if (pending.ran) return;  // meanwhile, because too much was pending
     std::vector<int> inputs, results;
@@ -117,7 +126,7 @@ class Walk {
     const bool is_requested =
         std::any_of(pending.outputs.begin(), pending.outputs.end(),
                     [&](const graph::Held& held) { return requested_.contains(held.value); });
-    if (any_wanted(inputs) || is_requested) {
+    if (any_wanted(inputs) || is_requested || reads_wanted(pending)) {
       results = !pending.op->is_program() ? add_op(pending, inputs)
                 : pending.step            ? add_strand(pending, inputs)
                                           : add_cell(pending, inputs);
@@ -126,7 +135,9 @@ class Walk {
       if (!held.value) continue;
       const Value value{Ref<ValueData>(held.value)};
       const int number = results.empty() ? new_number(value, false) : results[held.number];
-      values_[number] = value;
+      // A cell may return what it was given, and what is computed already stays as it is.
+      if (values_[number]->pending) values_[number] = value;
+      if (requested_.contains(held.value)) wanted_[number] = true;
       numbers_[held.value] = number;
     }
   }

@@ -8,7 +8,17 @@
 
 namespace weft::base {
 
-enum class ErrorKind { shape, dtype, index, value, memory, gradient, unsupported, linalg, internal };
+enum class ErrorKind {
+  shape,
+  dtype,
+  index,
+  value,
+  memory,
+  gradient,
+  unsupported,
+  linalg,
+  internal
+};
 
 class Error : public std::exception {
  public:

@@ -179,11 +179,20 @@ class ManyRows : public ProgramRun {
     std::vector<bool> has_rows;
     for (const Value& value : given) has_rows.push_back(value && value->has_rows);
     if (std::find(has_rows.begin(), has_rows.end(), true) == has_rows.end())
-      return graph::record(*instruction.op, given, instruction.attributes);
+      return apply_for_all(instruction, given);
     Values one;
     for (int slot : instruction.inputs) one.push_back(slot < 0 ? Value() : op_.metas[slot]);
     return graph::run_batch_rule(graph::GivenRows(*instruction.op, instruction.attributes, one,
                                                   given, has_rows, batch_.rows()));
+  }
+  // Once for all rows, each of which may be differentiated by itself.
+  Values apply_for_all(const graph::Instruction& instruction, const Values& given) const {
+    const uint64_t since = Node::next_sequence();
+    Values outputs = graph::record(*instruction.op, given, instruction.attributes);
+    Node* node = outputs.empty() ? nullptr : outputs[0]->producer.get();
+    if (node && node->sequence > since)
+      node->extra_passes += static_cast<uint32_t>(batch_.rows()) - 1;
+    return outputs;
   }
   void at(size_t k) override { batch_.at(op_.program.instructions[k], k); }
   void skip() override { batch_.skip(); }

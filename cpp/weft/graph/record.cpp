@@ -325,6 +325,14 @@ Value snapshot(const Value& value) {
   return kept;
 }
 
+// Whether a cell's body reads tensors of its own that need gradients.
+bool has_weights(const Op& op) {
+  if (!op.is_program()) return false;
+  const std::vector<Value>& constants = static_cast<const ProgramOp&>(op).program.constants;
+  return std::any_of(constants.begin(), constants.end(),
+                     [](const Value& constant) { return constant->requires_grad; });
+}
+
 Values record_pending(const Call& call) {
   Values inputs(call.inputs.begin(), call.inputs.end());
   for (Value& input : inputs) {
@@ -339,7 +347,8 @@ Values record_pending(const Call& call) {
         outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
     pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
   }
-  const Need need = need_of(call.inputs);
+  Need need = need_of(call.inputs);
+  if (has_weights(call.op)) need.needs = ~0u;  // whichever: it is asked only whether there are any
   const bool grad = needs_gradient(call, need, outputs);
   int64_t bytes = 0;
   for (const Value& output : outputs) {

@@ -421,11 +421,13 @@ OP(linalg_eigh, "(A: Tensor, UPLO: str = 'L') -> (eigenvalues: Tensor, eigenvect
     const Array values = call.out(0), vectors = call.out(1);
     kernels::copy(call.in(0), vectors);
     const int n = size_of(vectors).n;
+    const char side = call.string("UPLO")[0];
     if (vectors.count() == 0) return;
     const auto codes = each_matrix(call, [&]<class T>(const Lapack<T>& lapack, int64_t i) {
       T *matrix = at<T>(vectors, i), *found = values.as<T>() + i * n;
+      keep_triangle(matrix, n, n, side == 'U' || side == 'u');
       if (all_finite(matrix, int64_t{n} * n))
-        return lapack.syevd(row_major, 'V', call.string("UPLO")[0], n, matrix, n, found);
+        return lapack.syevd(row_major, 'V', side, n, matrix, n, found);
       std::fill_n(matrix, int64_t{n} * n, T(NAN));
       std::fill_n(found, n, T(NAN));
       return 0;

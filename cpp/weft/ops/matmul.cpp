@@ -73,7 +73,7 @@ static Value weight_gradient(const Value& a, const Value& b) {
   const bool later = graph::may_leave_unrecorded() && !modes.executor &&
                      rows * (wide + high) < wide * high;
   graph::ModesGuard guard;
-  modes.lazy = later;
+  modes.lazy = modes.lazy || later;
   return outer_sum(a, b);
 }
 

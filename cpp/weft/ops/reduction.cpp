@@ -270,7 +270,8 @@ OP(sum,
   .gradient = [](Gradient& g) -> Values {
     const Value& grad = g.grad();
     const Value wide = grad.rank() == 0 ? grad : restored(g, grad, reduced_dims(g));
-    if (graph::may_leave_unrecorded()) return {Value(wide.array().expand(g.input_sizes()))};
+    if (graph::may_leave_unrecorded() && !wide->pending)
+      return {Value(wide.array().expand(g.input_sizes()))};
     return {expand(wide, g.input_sizes())};
   },
   .batch = rows_along,

@@ -257,7 +257,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
         >>> weft.unsafe_split(weft.arange(5), 3)
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    return tuple(ops.clone(part) for part in split(input, split_size, dim))
+    return split_copy(input, split_size, dim)
 
 
 @composite()
@@ -269,4 +269,4 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tu
         >>> weft.unsafe_split_with_sizes(weft.arange(5), [1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
     """
-    return tuple(ops.clone(part) for part in split(input, list(split_sizes), dim))
+    return split_with_sizes_copy(input, split_sizes, dim)

@@ -33,7 +33,7 @@ def write_out(function: Any, result: Any, out: Any) -> Any:
     name = function.__name__
     if not isinstance(out, Tensor):
         raise _core.DTypeError(f"{name}(): out must be a Tensor, not {type(out).__name__}.")
-    if out.requires_grad or result.requires_grad:
+    if _core.is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise _core.GradientError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."

@@ -12,6 +12,7 @@ from weft.functional.row_by_row import row_by_row
 
 ops = _core.ops
 
+_HIGHEST = 100_000  # each degree is a step
 # From the degree k, x, the polynomial of degree k and the one before: the next one.
 _Next = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 
@@ -28,6 +29,8 @@ def _polynomial(input: Any, n: Any, first: Callable[[Tensor], Tensor], following
     here = first(x)
     result = ops.where(ops.lt(degrees, 0), 0.0 * before, before)
     highest = int(ops.amax(degrees)) if degrees.numel() else 0
+    if highest > _HIGHEST:
+        raise _core.ArgumentError(f"n must be at most {_HIGHEST}; it is {highest}.")
     for degree in range(1, highest + 1):
         result = ops.where(ops.eq(degrees, degree), here, result)
         before, here = here, following(degree, x, here, before)

@@ -28,9 +28,9 @@ def row_by_row(function: _Function) -> _Function:
         try:
             return function(*args, **kwargs)
         except _core.UnsupportedError:
-            if not any(map(_core.is_row, (*args, *kwargs.values()))):
+            leaves, spec = tree_flatten((args, kwargs))
+            if not any(map(_core.is_row, leaves)):
                 raise
-        leaves, spec = tree_flatten((args, kwargs))
 
         def of_tensors(*tensors: Tensor) -> Any:
             supply = iter(tensors)

@@ -63,8 +63,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) 
         >>> weft.trapz(weft.tensor([0.0, 1.0]), weft.tensor([0.0, 3.0]))
         tensor(1.5000)
     """
-    dim = wrap_dim(dim, y.ndim)
-    return ops.sum(_steps(y, x, 1 if dx is None else dx, dim), [dim])
+    return trapezoid(y, x, dx=dx, dim=dim)
 
 
 @composite()

@@ -1,18 +1,24 @@
-"""`torch.multiprocessing`: the standard library's, which passes tensors on as copies."""
+"""`torch.multiprocessing`: the standard library's, which passes tensors on as copies.
+
+Processes are forked: one that starts anew would not find Weft behind its `import torch`.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
-from typing import Any
+from multiprocessing.connection import wait
+from typing import Any, cast
 
 from weft.compat.probes.notices import say_once
 
 __all__ = [
     "Process",
     "get_all_sharing_strategies",
+    "get_context",
     "get_sharing_strategy",
     "set_sharing_strategy",
+    "set_start_method",
     "spawn",
 ]
 
@@ -47,6 +53,17 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Do nothing: memory is not shared."""
 
 
+def get_context(method: str | None = None) -> Any:
+    """Return the context of forked processes, whatever method is asked for."""
+    del method
+    return multiprocessing.get_context("fork")
+
+
+def set_start_method(method: str | None, force: bool = False) -> None:
+    """Let processes be forked, whatever method is asked for."""
+    multiprocessing.set_start_method("fork" if method else None, force)
+
+
 def spawn(
     fn: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -63,23 +80,26 @@ def spawn(
         nprocs: how many processes.
         join: whether to wait for all of them.
         daemon: whether they end with this one.
-        start_method: how they are made.
+        start_method: accepted for PyTorch programs.
 
     Raises:
-        RuntimeError: if one ends with an error.
+        RuntimeError: if one ends with an error; the others are ended then.
     """
     say_once(_COPIES)
-    context = multiprocessing.get_context(start_method)
-    processes: list[Any] = [
-        getattr(context, "Process")(target=fn, args=(i, *args), daemon=daemon)  # noqa: B009 - it has one
-        for i in range(nprocs)
-    ]
+    context = get_context(start_method)
+    processes = [context.Process(target=fn, args=(i, *args), daemon=daemon) for i in range(nprocs)]
     for process in processes:
         process.start()
     if not join:
         return processes
-    for i, process in enumerate(processes):
-        process.join()
-        if process.exitcode:
-            raise RuntimeError(f"spawn(): process {i} ended with exit code {process.exitcode}.")
+    running = {process.sentinel: i for i, process in enumerate(processes)}
+    while running:
+        for sentinel in wait(list(running)):
+            i = running.pop(cast("int", sentinel))
+            processes[i].join()
+            if processes[i].exitcode:
+                for process in processes:
+                    process.terminate()
+                code = processes[i].exitcode
+                raise RuntimeError(f"spawn(): process {i} ended with exit code {code}.")
     return None

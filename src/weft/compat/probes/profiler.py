@@ -161,7 +161,7 @@ class profile:  # noqa: N801 - PyTorch's name
     def stop(self) -> None:
         """Stop watching."""
         self._watch.__exit__(None, None, None)
-        _ranges.remove(self._ranges)
+        _ranges[:] = [ranges for ranges in _ranges if ranges is not self._ranges]
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
