@@ -468,3 +468,18 @@ def test_writes_through_a_detached_tensor() -> None:
         return y * 1
 
     assert [y.tolist() for y in weft.map(run, [weft.ones(2), weft.ones(2) * 3])] == [[0.0, 0.0]] * 2
+
+
+def test_the_first_of_several_that_fail_is_raised() -> None:
+    def run(x: weft.Tensor) -> weft.Tensor:
+        if x.item() > 1:
+            raise KeyError(x.item())
+        if (x * 2).item() < 1:
+            return x
+        if (x * 3).item() == 3:  # later than the others, and before them in the list
+            raise ValueError("the first")
+        return x
+
+    for batch in (True, False):
+        with pytest.raises(ValueError, match="the first"):
+            weft.map(run, [weft.tensor(float(i)) for i in range(4)], batch=batch)

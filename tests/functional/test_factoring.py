@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,3 +136,15 @@ def test_eigh_reads_one_triangle(side: str) -> None:
     other = (0, 1) if side == "L" else (1, 0)
     matrix[other] = float("nan")
     assert weft.allclose(weft.linalg.eigh(matrix, side).eigenvalues, weft.tensor([1.0, 3.0]))
+
+
+def test_factors_of_a_singular_matrix() -> None:
+    with pytest.raises(weft.linalg.LinAlgError):
+        weft.linalg.lu_factor(weft.zeros(2, 2))
+    assert weft.linalg.lu_factor_ex(weft.zeros(2, 2)).info.item() == 1
+
+
+@pytest.mark.parametrize("call", [weft.linalg.inv, weft.linalg.qr, weft.linalg.eigh])
+def test_what_is_no_tensor(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"\(A\): A must be a Tensor, not str"):
+        call("a")

@@ -249,3 +249,16 @@ def test_pytorchs_own_methods_tell_nobody() -> None:
     model.append(nn.Linear(2, 2))
     optimizer.add_param_group({"params": model[1].parameters()})
     assert trains(optimizer, model)
+
+
+def test_no_part_of_itself() -> None:
+    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2)))
+    for change in (lambda: model.insert_("0.1", model), lambda: model.replace_("0", model)):
+        with pytest.raises(ValueError, match="cannot be a part of itself"):
+            change()
+    assert len(model) == len(model[0]) == 1
+
+
+def test_a_path_is_a_text() -> None:
+    with pytest.raises(TypeError, match=r"must be a str such as .*, not int"):
+        nn.Sequential().insert_(0, nn.Tanh())  # type: ignore[arg-type]

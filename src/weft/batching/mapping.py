@@ -98,6 +98,7 @@ def is_running() -> bool:
 
 
 _NO_MORE = object()
+_RUNNING = object()  # in the place of a result
 # Iterators that run nobody's code: nothing parks in them or draws random numbers.
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
 _get_stream = _core.get_stream
@@ -188,7 +189,7 @@ class Fibers:
             self.exhausted = True
             return
         index = len(self.results)
-        self.results.append(None)
+        self.results.append(_RUNNING)
         _core.start_fiber(index, self.hub.park_function)
         _core.start_stream(self.streams.key, index)
         try:
@@ -215,8 +216,13 @@ class Fibers:
 
     @property
     def failed(self) -> bool:
-        """Whether an example has failed whose exception is to be raised."""
-        return self.error is not None and not self.keep_errors
+        """Whether an example has failed whose exception is to be raised.
+
+        While one before it is under way, that one's may come first.
+        """
+        if self.error is None or self.keep_errors:
+            return False
+        return all(result is not _RUNNING for result in self.results[: self.error[0]])
 
     def finish(self) -> list[Any]:
         """Return the results, or raise the first example's exception."""
@@ -258,7 +264,7 @@ def map(
         return_exceptions: Put an example's exception in the place of its result.
 
     Raises:
-        Exception: What the first failing example raised, with a note that names it.
+        Exception: What the first of the failing examples raised, with a note that names it.
 
     Example:
         >>> import weft

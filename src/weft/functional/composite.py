@@ -76,9 +76,13 @@ def composite(
 def named(function: _Function) -> _Function:
     """Let the errors of a function's parts name the function, not the part."""
     name = function.__name__
+    body: Any = getattr(function, "__wrapped__", function)
+    takes_matrices = body.__code__.co_varnames[:1] == ("A",)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if takes_matrices and args and isinstance(args[0], str | int | float | None):
+            raise _core.DTypeError(f"{name}(A): A must be a Tensor, not {type(args[0]).__name__}.")
         try:
             return function(*args, **kwargs)
         except RuntimeError as error:

@@ -96,6 +96,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
         A: the matrices.
         pivot: whether rows are swapped; must be True.
 
+    Raises:
+        LinAlgError: if a matrix is singular; `lu_factor_ex` and `lu` factor those, too.
+
     Example:
         >>> import weft
         >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[0.0, 1.0], [2.0, 3.0]]))
@@ -104,8 +107,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
                 [0., 1.]])
     """
     _require_pivot(pivot)
-    # As in PyTorch, a factorisation of a singular matrix is one all the same.
-    return return_types.linalg_lu_factor(*ops.linalg_lu_factor_ex(A)[:2])
+    return return_types.linalg_lu_factor(*ops.linalg_lu_factor_ex(A, check_errors=True)[:2])
 
 
 @named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from weft import _core
 from weft._core import Tensor
@@ -42,6 +42,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
                 [0., 1.]])
     """
     _require_square(A)
+    if not isinstance(cast("Any", n), int):
+        raise _core.DTypeError(f"matrix_power(A, n): n must be an int, not {type(n).__name__}.")
     power = (inv(A) if n < 0 else A).clone()
     result = None
     for place, bit in enumerate(reversed(f"{abs(n):b}")):

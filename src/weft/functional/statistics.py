@@ -313,6 +313,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         >>> weft.mvlgamma(weft.tensor([3.0]), p=2)
         tensor([1.5502])
     """
+    if p < 1:
+        raise _core.ArgumentError(f"mvlgamma(input, p): p must be at least 1, not {p}.")
     floats = input if input.is_floating_point() else input.to(_core.get_default_dtype())
     steps = (arange(p) * -0.5).to(floats.dtype)
     total = ops.sum(ops.lgamma(floats.unsqueeze(-1) + steps), [-1])

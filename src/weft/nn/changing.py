@@ -31,7 +31,13 @@ def change(
         old: the module or parameter that goes.
         new: the one that comes.
         like: whose groups the new parameters join; those of the old one if there is none.
+
+    Raises:
+        ValueError: if a module would be a part of itself, or groups cannot be chosen.
     """
+    around = model.get_submodule(path.rpartition(".")[0])
+    if not isinstance(new, Tensor | None) and any(part is around for part in new.modules()):
+        raise ValueError(f"{type(around).__name__} cannot be a part of itself, at {path!r}.")
     before = _parameters(model)
     known = {id(param) for param in before.values()}
     alike = _parameters(old if like is None else like)

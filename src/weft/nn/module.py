@@ -491,6 +491,9 @@ class Module(_core.Forward):
         return old
 
     def _parent_of(self, name: str) -> tuple[Module, str]:
+        if not isinstance(cast("Any", name), str):
+            kind = type(name).__name__
+            raise TypeError(f"the path of a part must be a str such as '0.weight', not {kind}.")
         path, _, leaf = name.rpartition(".")
         if not leaf:
             raise AttributeError(f"{type(self).__name__} has no part at {name!r}.")
