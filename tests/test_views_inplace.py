@@ -556,6 +556,15 @@ def test_becoming_a_view_keeps_the_history() -> None:
     assert w.requires_grad
 
 
+def test_views_of_what_would_become_another_shape() -> None:
+    y = weft.ones(3, requires_grad=True) * 1
+    part = y[1:]
+    with pytest.raises(RuntimeError, match="that has views cannot change its shape in place"):
+        y.unsqueeze_(0)
+    del part
+    assert y.unsqueeze_(0).shape == (1, 3)
+
+
 def test_a_view_of_a_base_becomes_another_view() -> None:
     base = weft.ones(2, 3, requires_grad=True) * 1
     view = base[0]

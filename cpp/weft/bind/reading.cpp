@@ -237,6 +237,13 @@ void define_reading(nb::module_& module) {
   module.def(
       "become",
       [](const TensorObject& tensor, const TensorObject& view) {
+        // Held by its Python object, by this view, and by other views, which would not follow.
+        if (tensor.data().requires_grad() && tensor.data().use_count() > 2 &&
+            !tensor.data().base()) {
+          base::fail(ErrorKind::gradient,
+                     "a tensor with a graph that has views cannot change its shape in place: write "
+                     "x = x.unsqueeze(0), or make the views afterwards");
+        }
         tensor.data().become(view.value());
       },
       "Make a view of a tensor its value.");
