@@ -123,3 +123,9 @@ def test_shapes_that_do_not_fit(function):
 def test_modes():
     with pytest.raises(ValueError, match="fan_in"):
         init.kaiming_uniform_(weft.zeros(2, 2), mode="fan")
+
+
+@pytest.mark.parametrize("limits", [{"a": 3.0}, {"std": 0.0}, {"a": 1e30, "b": 2e30}])
+def test_trunc_normal_of_nothing(limits: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="trunc_normal_"):
+        init.trunc_normal_(weft.empty(3), **limits)

@@ -86,20 +86,55 @@ def trunc_normal_(
 ) -> Tensor:
     """Draw from a normal distribution and redraw what falls outside [a, b].
 
+    Raises:
+        ValueError: if there is nothing, or next to nothing, of the distribution in [a, b].
+
     Example:
         >>> import weft
         >>> from weft import nn
         >>> nn.init.trunc_normal_(weft.empty(1000), a=-0.5, b=0.5).abs().max() <= 0.5
         tensor(True)
     """
+    if not std > 0 or not a <= b:
+        raise ValueError(f"trunc_normal_(): std must be above 0 and a <= b; {std=}, {a=}, {b=}")
+    share = _normal_below((b - mean) / std) - _normal_below((a - mean) / std)
+    # As PyTorch draws: where little would fall inside, evenly over [a, b] and thinned out.
+    draw = _draw_inside if share > 0.3 else _draw_thinned
     with no_grad():
-        tensor.normal_(mean, std, generator=generator)
-        while True:
-            outside = (tensor < a) | (tensor > b)
-            if not outside.any():
+        waiting = draw(tensor, mean, std, a, b, generator)
+        for _ in range(_MOST_ROUNDS):
+            if not waiting.any():
                 return tensor
-            again = tensor.clone().normal_(mean, std, generator=generator)
-            tensor.copy_(again.where(outside, tensor))
+            again = tensor.clone()
+            fails = draw(again, mean, std, a, b, generator)
+            tensor.copy_(again.where(waiting, tensor))
+            waiting = waiting & fails
+    raise ValueError(f"trunc_normal_(): too little of the distribution is in [{a}, {b}]")
+
+
+_MOST_ROUNDS = 10_000
+
+
+def _normal_below(x: float) -> float:
+    return (1 + math.erf(x / math.sqrt(2))) / 2
+
+
+def _draw_inside(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Draw normally; return where that is outside."""
+    tensor.normal_(mean, std, generator=generator)
+    return (tensor < a) | (tensor > b)
+
+
+def _draw_thinned(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Draw evenly; return where it is to be drawn again, so that the density is the normal one."""
+    tensor.uniform_(a, b, generator=generator)
+    highest = ((max(a, min(mean, b)) - mean) / std) ** 2 / -2
+    density = ((tensor - mean) / std) ** 2 * -0.5 - highest
+    return ~(tensor.clone().uniform_(generator=generator).log() <= density)  # nor where it is NaN
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -219,8 +219,8 @@ void spread_strided(const ConvShape& s, const T* out, const T* weight, const T* 
     for (int64_t first = 0; first < s.in_channels; first += some) {
       const int64_t last = std::min(s.in_channels, first + some), rows = (last - first) * area;
       T* windows = scratch<T>(0, rows * count);
-      products<T>().product({rows, count, m, true}, weight + first * area, size,
-                            out + start, pixels, windows, count);
+      products<T>().product({rows, count, m, true}, weight + first * area, size, out + start,
+                            pixels, windows, count);
       add_windows(s, windows, first, last, start, count, image);
     }
   }
