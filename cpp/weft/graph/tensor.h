@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "weft/graph/modes.h"
 #include "weft/graph/node.h"
 #include "weft/graph/value.h"
 
@@ -55,7 +56,8 @@ struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   base::Ref<TensorData> grad;
   void* wrapper = nullptr;  // bind's Python object, borrowed
   bool retains_grad = false;
-  uint32_t made_in = vmap_now();  // the call of vmap inside which it was made; 0: none
+  uint32_t made_in =
+      modes.vmap ? vmap_now() : 0;  // the call of vmap inside which it was made; 0: none
 
  private:
   void refresh();
