@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -44,3 +45,11 @@ def test_activation_by_name_or_function():
         nn.TransformerEncoderLayer(8, 2, activation="sine")
     layer = nn.TransformerEncoderLayer(8, 2, 16, activation=weft.tanh)
     assert layer(weft.randn(3, 1, 8)).shape == (3, 1, 8)
+
+
+@pytest.mark.parametrize("kind", [nn.TransformerEncoder, nn.TransformerDecoder])
+def test_layers_without_end_are_refused(kind: Any) -> None:
+    with pytest.raises(ValueError, match="num_layers must be at most"):
+        kind(nn.Linear(1, 1), 2**40)
+    with pytest.raises(TypeError, match="a layer must be a Module, not a int"):
+        kind(1, 2)

@@ -23,7 +23,7 @@ from weft.nn.utils.rnn import PackedSequence
 
 ops = _core.ops
 
-_MOST_LAYERS = 10_000  # more are surely a mistake, and would take hours to make
+MOST_LAYERS = 10_000  # more are surely a mistake, and would take hours to make
 
 
 def _sum(bias_ih: Any, bias_hh: Any) -> Any:
@@ -256,9 +256,9 @@ class RNNBase(_Recurrent):
             raise _core.UnsupportedError(f"{name}(): proj_size is not supported; use a Linear.")
         if not 0.0 <= dropout <= 1.0:
             raise ValueError(f"{name}(): dropout must be between 0 and 1; dropout is {dropout}.")
-        if hidden_size <= 0 or not 0 < num_layers <= _MOST_LAYERS:
+        if hidden_size <= 0 or not 0 < num_layers <= MOST_LAYERS:
             raise ValueError(
-                f"{name}(): hidden_size must be positive and num_layers from 1 to {_MOST_LAYERS}; "
+                f"{name}(): hidden_size must be positive and num_layers from 1 to {MOST_LAYERS}; "
                 f"hidden_size is {hidden_size}, num_layers is {num_layers}."
             )
         self.input_size = input_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 from weft import _core
 from weft._core import Tensor
@@ -18,6 +18,7 @@ from weft.nn.dropout import Dropout
 from weft.nn.linear import Linear
 from weft.nn.module import Module
 from weft.nn.normalization import LayerNorm
+from weft.nn.recurrent import MOST_LAYERS
 
 ops = _core.ops
 
@@ -227,6 +228,14 @@ def _is_causal(mask: Tensor | None, given: bool | None) -> bool:
     return bool(given) and mask is not None
 
 
+def _copies(layer: Module, count: int) -> ModuleList:
+    if not isinstance(cast("Any", layer), Module):
+        raise TypeError(f"a layer must be a Module, not a {type(layer).__name__}.")
+    if count > MOST_LAYERS:
+        raise ValueError(f"num_layers must be at most {MOST_LAYERS}, not {count}.")
+    return ModuleList([deepcopy(layer) for _ in range(count)])
+
+
 class TransformerEncoder(Module):
     """Run several encoder layers, one after the other.
 
@@ -255,7 +264,7 @@ class TransformerEncoder(Module):
     ) -> None:
         super().__init__()
         del enable_nested_tensor, mask_check
-        self.layers = ModuleList([deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _copies(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -297,7 +306,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
