@@ -66,8 +66,3 @@ def merge_equal_labels(tree: Tree) -> Tree:
         else:
             children.append(child)
     return (tree[0], children)
-
-
-def count_nodes(tree: Tree) -> int:
-    """Return how many nodes a binary tree has."""
-    return 2 * len(leaves(tree)) - 1

@@ -60,9 +60,17 @@ def test_a_handle_is_a_context_manager() -> None:
 
 
 def test_a_handle_outlives_its_tensor() -> None:
-    handle = (leaf(1) * 2).register_hook(lambda g: g)
+    calls: list[object] = []
+    x = leaf(1)
+    y = x * 2
+    handle = y.register_hook(calls.append)
+    total = y.sum()
+    del y
     gc.collect()
     handle.remove()
+    total.backward()
+    assert calls == []
+    assert x.grad.tolist() == [2]
 
 
 def test_hooks_run_with_grad_too() -> None:

@@ -74,6 +74,10 @@ CLOSE: dict[str, Draw] = {
         t.nn.functional.dropout(t.ones(1, n).expand(3, n), 0.4),
         t.rand(1),
     ],
+    "like a stretched tensor": lambda t, n: [
+        t.rand_like(t.ones(1, n).expand(3, n)), t.randn_like(t.ones(1, n).expand(3, n)),
+        t.randint_like(t.ones(1, n).expand(3, n), 100), t.rand(1),
+    ],
     "trunc_normal_": lambda t, n: [
         t.nn.init.trunc_normal_(t.empty(n)), t.nn.init.trunc_normal_(t.empty(n), a=-0.1, b=0.2),
         t.nn.init.trunc_normal_(t.empty(n), mean=1.0, std=0.5, a=1.5, b=3.0), t.rand(1),

@@ -410,7 +410,7 @@ def randn(
 
 
 def in_memory_order(like: Tensor, draw: Callable[[list[int]], Tensor]) -> Tensor:
-    """Fill the shape of a tensor in the order of that tensor's memory, as PyTorch draws.
+    """Fill the shape of a tensor in the order of its memory, as PyTorch draws, unless stretched.
 
     Args:
         like: the tensor.
@@ -418,7 +418,7 @@ def in_memory_order(like: Tensor, draw: Callable[[list[int]], Tensor]) -> Tensor
     """
     axes = range(like.dim())
     order = sorted(axes, key=lambda axis: -like.stride(axis))
-    if order == list(axes):
+    if order == list(axes) or 0 in like.stride():
         return draw(list(like.shape))
     return draw([like.shape[axis] for axis in order]).permute([order.index(axis) for axis in axes])
 

@@ -178,8 +178,8 @@ class LambdaLR(LRScheduler):
         self.lr_lambdas = [lr_lambda] * count if callable(lr_lambda) else list(lr_lambda)
         if len(self.lr_lambdas) != count:
             raise ValueError(
-                f"LambdaLR(): lr_lambda must have one function a group; there are {count} groups "
-                f"and {len(self.lr_lambdas)} functions."
+                f"{type(self).__name__}(): lr_lambda must have one function a group; there are "
+                f"{count} groups and {len(self.lr_lambdas)} functions."
             )
         super().__init__(optimizer, last_epoch)
 
@@ -722,7 +722,7 @@ class ReduceLROnPlateau(LRScheduler):
         return current * sign < self.best * sign - margin
 
 
-class MultiplicativeLR(LRScheduler):
+class MultiplicativeLR(LambdaLR):
     """Multiply the learning rate at each step by what a function says of the step.
 
     Args:
@@ -744,31 +744,12 @@ class MultiplicativeLR(LRScheduler):
         [1.0, 0.5, 0.25, 0.125]
     """
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
-        last_epoch: int = -1,
-    ) -> None:
-        count = len(optimizer.param_groups)
-        self.lr_lambdas = [lr_lambda] * count if callable(lr_lambda) else list(lr_lambda)
-        if len(self.lr_lambdas) != count:
-            raise ValueError(
-                f"MultiplicativeLR(): lr_lambda must have one function a group; there are {count} "
-                f"groups and {len(self.lr_lambdas)} functions."
-            )
-        super().__init__(optimizer, last_epoch)
-
     def get_lr(self) -> list[float]:
         """Return the learning rates times what the functions say."""
         if self.last_epoch <= 0:
             return self._scaled(1.0)
         pairs = zip(self._groups, self.lr_lambdas, strict=True)
         return [group["lr"] * function(self.last_epoch) for group, function in pairs]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer and the functions."""
-        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
 
 
 class PolynomialLR(LRScheduler):
