@@ -118,9 +118,12 @@ class Shown:
         return term.evaluate("one => one.nextElementSibling.innerText")
 
     def pixel(self, x: float, y: float) -> tuple[int, int, int]:
-        """The colour that is drawn at a place of the page."""
+        """The colour that is drawn at a place of the page, once what was asked for is drawn."""
         red, green, blue = self.page.evaluate(
-            """([x, y]) => {
+            """async ([x, y]) => {
+                const frame = () => new Promise(requestAnimationFrame);
+                await frame();
+                await frame();
                 const canvas = document.querySelector("canvas.graph");
                 const at = canvas.getBoundingClientRect();
                 const ratio = canvas.width / at.width;

@@ -320,7 +320,6 @@ def test_light_and_dark(show: Show) -> None:
     light = shown.pixel(700, 700)
     shown.page.emulate_media(color_scheme="dark")
     shown.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-    shown.page.wait_for_timeout(50)
     assert sum(shown.pixel(700, 700)) < sum(light) / 3
     shown.page.get_by_role("button", name="Light or dark").click()
     assert root.get_attribute("data-theme") == "light"

@@ -84,12 +84,10 @@ def test_replay_shows_the_graph_as_it_formed(show: Show) -> None:
     newest = next(box for box in shown.boxes() if box["box"] == shown.state()["newest"])
     assert newest["node"] == 1
     assert shown.page.locator(".panel .source .here").inner_text().startswith("4")
-    shown.page.wait_for_timeout(50)
     assert shown.pixel(last["x"] + 2, last["y"] + last["height"] / 2) != whole
     shown.press(".", ".")
     assert "→ True at model.py:5" in shown.page.locator(".replay-text").inner_text()
     shown.press("Escape")
-    shown.page.wait_for_timeout(50)
     assert shown.state()["newest"] == -1
     assert shown.pixel(last["x"] + 2, last["y"] + last["height"] / 2) == whole
 
