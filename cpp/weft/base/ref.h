@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <type_traits>
 #include <utility>
 
 namespace weft::base {
@@ -62,35 +62,31 @@ Ref<T> make_ref(Args&&... args) {
   return Ref<T>(new T(std::forward<Args>(args)...));
 }
 
+// Memory for what is recycled and never given back: whole cache lines, side by side in large pages.
+// What a batch of examples records takes megabytes, and few pages to look it up in.
+void* take_for_good(std::size_t bytes);
+
 // Recycles blocks of one size, because a recorded op makes and frees several small objects.
 // Sanitizer builds go to the heap each time, so that use after free is seen.
 template <class T>
 class Pooled {
+#ifndef __SANITIZE_ADDRESS__
  public:
   static void* operator new(std::size_t size) {
-#ifndef __SANITIZE_ADDRESS__
-    if (size == sizeof(T) && free_ != nullptr) {
-      Block* block = free_;
-      free_ = block->next;
-      // The next one is asked for soon, and may have left the cache long ago.
-      for (std::size_t line = 0; line < sizeof(T); line += 64) {
-        __builtin_prefetch(reinterpret_cast<const char*>(free_) + line, 1);
-      }
-      return block;
+    static_assert(std::is_final_v<T>, "blocks have one size");
+    if (free_ == nullptr) return take_for_good(size);
+    Block* block = free_;
+    free_ = block->next;
+    // The next one is asked for soon, and may have left the cache long ago.
+    for (std::size_t line = 0; line < sizeof(T); line += 64) {
+      __builtin_prefetch(reinterpret_cast<const char*>(free_) + line, 1);
     }
-#endif
-    return ::operator new(size);
+    return block;
   }
-  static void operator delete(void* memory, [[maybe_unused]] std::size_t size) noexcept {
-#ifndef __SANITIZE_ADDRESS__
-    if (size == sizeof(T)) {
-      auto* block = static_cast<Block*>(memory);
-      block->next = free_;
-      free_ = block;
-      return;
-    }
-#endif
-    ::operator delete(memory);
+  static void operator delete(void* memory) noexcept {
+    auto* block = static_cast<Block*>(memory);
+    block->next = free_;
+    free_ = block;
   }
 
  private:
@@ -98,6 +94,7 @@ class Pooled {
     Block* next;
   };
   inline static Block* free_ = nullptr;
+#endif
 };
 
 }  // namespace weft::base

@@ -47,7 +47,7 @@ class Attributes {
   }
 
  private:
-  struct List : base::RefCounted<List>, base::Pooled<List> {
+  struct List final : base::RefCounted<List>, base::Pooled<List> {
     explicit List(std::vector<Attribute> given) : items(std::move(given)) {}
     static void destroy(List* list) noexcept { delete list; }
     std::vector<Attribute> items;

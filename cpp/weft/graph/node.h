@@ -112,7 +112,7 @@ struct Meta {
   DType dtype;
 };
 
-class Node : public base::RefCounted<Node>, public base::Pooled<Node> {
+class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
  public:
   Node(const Op* op, Position position);
   ~Node();

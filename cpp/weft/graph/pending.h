@@ -18,7 +18,7 @@ struct Held {
   uint32_t number;   // of the result
 };
 
-struct Pending : base::RefCounted<Pending>, base::Pooled<Pending> {
+struct Pending final : base::RefCounted<Pending>, base::Pooled<Pending> {
   Pending(const Op& op, Attributes attributes, std::span<const Value> inputs, Position position);
   ~Pending();
   static void destroy(Pending* pending) noexcept;

@@ -11,7 +11,7 @@ namespace weft::graph {
 
 uint32_t vmap_now();  // which call of vmap runs now; 0: none
 
-struct TensorData : base::RefCounted<TensorData>, base::Pooled<TensorData> {
+struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData> {
   explicit TensorData(Value value) { hold(std::move(value)); }
   ~TensorData();
   static void destroy(TensorData* tensor) noexcept { delete tensor; }

@@ -28,7 +28,7 @@ enum class Cut : uint8_t { none, detach, no_grad, integer, not_differentiable, l
 struct ViewOf;
 struct Mapped;
 
-struct ValueData : base::RefCounted<ValueData>, base::Pooled<ValueData> {
+struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   Array array;                 // shape, dtype, strides; storage is empty until computed
   base::Ref<Node> producer;    // of a leaf that requires grad: its accumulation node
   base::Ref<Pending> pending;  // what will compute it; empty once it is computed
@@ -88,7 +88,7 @@ class Value {
 
 // Which view of which Value this is: enough to make it again from another parent. One for all
 // results of an op.
-struct ViewOf : base::RefCounted<ViewOf>, base::Pooled<ViewOf> {
+struct ViewOf final : base::RefCounted<ViewOf>, base::Pooled<ViewOf> {
   ViewOf(const Value& parent, const Op& op, const Attributes& attributes)
       : parent(parent), op(&op), attributes(attributes) {}
   static void destroy(ViewOf* view) noexcept { delete view; }

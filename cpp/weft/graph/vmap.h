@@ -8,7 +8,7 @@
 
 namespace weft::graph {
 
-struct Mapped : base::RefCounted<Mapped>, base::Pooled<Mapped> {
+struct Mapped final : base::RefCounted<Mapped>, base::Pooled<Mapped> {
   Mapped(Value rows, uint32_t vmap) : rows(std::move(rows)), vmap(vmap) {}
   static void destroy(Mapped* mapped) noexcept { delete mapped; }
   Value rows;     // in dimension 0

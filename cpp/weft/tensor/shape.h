@@ -12,7 +12,7 @@
 
 namespace weft::tensor {
 
-using Dims = base::SmallVector<int64_t, 5>;
+using Dims = base::SmallVector<int64_t, 4>;
 inline constexpr int max_rank = 64;
 
 // Number of elements. Callers have checked the sizes with `checked_count` when they came from

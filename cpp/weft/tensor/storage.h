@@ -15,7 +15,7 @@ struct Foreign {
   uint32_t counted_by = 0;  // of any storage: the last recorder that counted it; fills a gap
 };
 
-class Storage : public base::RefCounted<Storage>, public base::Pooled<Storage> {
+class Storage final : public base::RefCounted<Storage>, public base::Pooled<Storage> {
  public:
   // Throws a memory error when there is none. Contents are undefined.
   static base::Ref<Storage> allocate(int64_t bytes);
