@@ -150,7 +150,7 @@ class Cell:
         self,
         body: Callable[..., Any],
         name: str,
-        renew: Callable[[], list[Tensor] | _bool | None] | None = None,
+        renew: Callable[[_bool], tuple[list[Tensor], Sequence[Any]] | str | None],
         /,
     ) -> None: ...
     @property

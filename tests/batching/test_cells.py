@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import random
 
 import pytest
 
@@ -235,3 +236,36 @@ def test_what_a_body_kept_has_no_values() -> None:
     keep(weft.ones(3))
     with pytest.raises(ValueError, match="reads a value"):
         weft.zeros(3).add_(kept[0])
+
+
+def test_check_finds_a_body_that_is_not_pure() -> None:
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        return x * 2, x + random.random()
+
+    x = weft.ones(2, requires_grad=True)
+    free, watched = weft.cell(body), weft.cell(check=1.0)(body)
+    assert free(x)[1].tolist() == free(x)[1].tolist()  # what was seen of it the first time
+    with pytest.raises(RuntimeError, match=r"cell body: the body gives another result 1 .* pure"):
+        watched(x)
+
+
+def test_check_looks_at_a_share_of_the_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    @weft.cell(check=0.25)
+    class Doubled(weft.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = weft.nn.Linear(2, 2)
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            print("runs")
+            return self.linear(x) * 2
+
+    module = Doubled()
+    for _ in range(8):
+        y = module(weft.ones(2))
+    assert y.requires_grad
+    assert weft.allclose(y, module.linear(weft.ones(2)) * 2)
+    # To see what it is made of, then for the first and the fifth call.
+    assert capsys.readouterr().out.split() == ["runs"] * 3
+    with pytest.raises(ValueError, match="check must be between 0 and 1, not 2"):
+        weft.cell(check=2)

@@ -553,7 +553,6 @@ def test_batch_norm_is_that_of_eager() -> None:
         assert weft.allclose(dict(modules[1].named_buffers())[name] * 1.0, buffer * 1.0), name
 
 
-@pytest.mark.xfail(strict=True, reason="captured tensors are constants of a cell")
 def test_a_cell_that_reads_a_tensor_whose_data_changes() -> None:
     w = weft.ones(2)
 

@@ -81,6 +81,7 @@ struct Signature {
   std::string shape;
   std::vector<graph::Meta> metas;
   std::vector<bool> numbers;
+  std::vector<graph::Meta> parameters;
   bool grad;
   std::unique_ptr<graph::ProgramOp> op;  // none: the body runs as it is
   ~Signature();
@@ -96,16 +97,26 @@ void bury(std::unique_ptr<graph::ProgramOp> op) {
 
 Signature::~Signature() { bury(std::move(op)); }
 
+// What the body found somewhere outside of itself; all borrowed.
+struct Guard {
+  PyObject* container;
+  PyObject* key;
+  PyObject* found;
+  Py_ssize_t parameter;  // of a tensor that may be another one next time; -1: of none
+};
+
 struct PyCell {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* body;
   PyObject* name;
   PyObject* parameters;  // a list of tensors that the body reads
-  // Of a module's cell: gives the list if the module has changed, else None. Of a forward: makes a
-  // module's cell.
+  // Gives that list and the guards, if what the body reads has changed, else None; a text says why
+  // the body must run as it is. Of a forward: makes a module's cell.
   PyObject* renew;
+  PyObject* guard_list;  // owns what the guards refer to
+  std::vector<Guard>* guards;
   uint64_t epoch;  // of the modules, when that was last asked
-  bool as_it_is;   // the body runs as it is, because there are hooks inside
+  bool as_it_is;
   std::list<Signature>* signatures;
   std::string* note;  // why a body runs as it is
 };
@@ -113,25 +124,74 @@ PyTypeObject* cell_type = nullptr;
 PyTypeObject* forward_type = nullptr;  // the forward of a cell class
 PyTypeObject* op_type = nullptr;       // the forward of a module that is one op
 PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
+PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
 constexpr Py_ssize_t most_arguments = 8;  // of a module's call on the short way
 uint64_t module_epoch = 0;                // how often an attribute of any module was set
 
-// What a cell has seen of its module may be old: then it starts anew.
-void look_at_modules(PyCell& cell) {
-  cell.epoch = module_epoch;
-  if (cell.renew == Py_None) return;
-  Object found = Object::check(PyObject_CallNoArgs(cell.renew));
-  if (found.get() == Py_None) return;
-  cell.as_it_is = found.get() == Py_False;
-  if (cell.as_it_is) return;
-  if (!PyList_Check(found.get())) raise(PyExc_TypeError, "a cell's parameters must be a list");
-  Py_SETREF(cell.parameters, found.release());
-  cell.signatures->clear();
+// What is there now, as a new reference; null: nothing.
+Object look_up(const Guard& guard) {
+  if (PyDict_CheckExact(guard.container) && guard.key != length_function) [[likely]]
+    return Object::borrow(PyDict_GetItemWithError(guard.container, guard.key));
+  if (PyCell_Check(guard.container)) return Object::borrow(PyCell_GET(guard.container));
+  if (guard.key == length_function)
+    return Object(PyLong_FromSsize_t(PyObject_Size(guard.container)));
+  return Object(PyLong_Check(guard.key) ? PyObject_GetItem(guard.container, guard.key)
+                                        : PyObject_GetAttr(guard.container, guard.key));
 }
 
-bool fits(const Signature& signature, const Arguments& arguments) {
+// Whether the body would find outside what it found before, but for tensors in the place of others.
+bool finds_the_same(PyCell& cell) {
+  for (Guard& guard : *cell.guards) {
+    const Object found = look_up(guard);
+    if (!found) PyErr_Clear();
+    if (found.get() == guard.found) continue;
+    if (guard.parameter >= 0 && found && is_tensor(found.get())) {
+      guard.found = found.get();
+      PyList_SetItem(cell.parameters, guard.parameter, Py_NewRef(found.get()));
+      continue;
+    }
+    const bool same_length = guard.key == length_function && found &&
+                             PyLong_AsSsize_t(found.get()) == PyLong_AsSsize_t(guard.found);
+    if (!same_length) return false;
+  }
+  return true;
+}
+
+// What a cell has seen outside of its body may be old: then it starts anew.
+void look_outside(PyCell& cell, bool changed) {
+  cell.epoch = module_epoch;
+  const Object found = Object::check(PyObject_CallOneArg(cell.renew, changed ? Py_True : Py_False));
+  if (found.get() == Py_None) return;
+  cell.signatures->clear();
+  cell.guards->clear();
+  cell.as_it_is = PyUnicode_Check(found.get());
+  if (cell.as_it_is) {
+    *cell.note = PyUnicode_AsUTF8(found.get());
+    return;
+  }
+  cell.note->clear();
+  PyObject *parameters, *guards;
+  if (!PyArg_ParseTuple(found.get(), "O!O!", &PyList_Type, &parameters, &PyList_Type, &guards))
+    throw PythonError{};
+  Py_SETREF(cell.parameters, Py_NewRef(parameters));
+  Py_XSETREF(cell.guard_list, Py_NewRef(guards));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(guards); ++i) {
+    Guard& guard = cell.guards->emplace_back();
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(guards, i), "OOOn", &guard.container, &guard.key,
+                          &guard.found, &guard.parameter))
+      throw PythonError{};
+  }
+}
+
+bool fits(const Signature& signature, const Arguments& arguments, PyObject* parameters) {
   if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const Array& array = tensor_of(PyList_GET_ITEM(parameters, i)).array();
+    if (array.dtype != signature.parameters[i].dtype ||
+        array.sizes != signature.parameters[i].sizes)
+      return false;
+  }
   for (size_t i = 0; i < signature.metas.size(); ++i) {
     const Value& leaf = arguments.leaves[i];
     if (leaf.dtype() != signature.metas[i].dtype || leaf->is_number != signature.numbers[i] ||
@@ -176,6 +236,7 @@ void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
     const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
     metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
+    signature.parameters.push_back({value.sizes(), value.dtype()});
     builder.add_input(value);
   }
   std::vector<Object> given;
@@ -232,7 +293,8 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     return call_body(cell, args, flags, keywords);
   }
   return guarded([&]() -> PyObject* {
-    if (cell.epoch != module_epoch) look_at_modules(cell);
+    const bool changed = !cell.as_it_is && !finds_the_same(cell);
+    if (changed || cell.epoch != module_epoch) look_outside(cell, changed);
     if (cell.as_it_is) return call_body(cell, args, flags, keywords);
     Arguments arguments;
     for (size_t i = 0; i < count; ++i) {
@@ -240,7 +302,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     }
     Signature* found = nullptr;
     for (Signature& signature : *cell.signatures) {
-      if (!fits(signature, arguments)) continue;
+      if (!fits(signature, arguments, cell.parameters)) continue;
       found = &signature;
       break;
     }
@@ -345,8 +407,8 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
-    PyObject *body, *name, *renew = Py_None;
-    if (!PyArg_ParseTuple(args, "OU|O", &body, &name, &renew)) throw PythonError{};
+    PyObject *body, *name, *renew;
+    if (!PyArg_ParseTuple(args, "OUO", &body, &name, &renew)) throw PythonError{};
     Object parameters = Object::check(PyList_New(0));
     Object self = Object::check(type->tp_alloc(type, 0));
     auto& cell = *reinterpret_cast<PyCell*>(self.get());
@@ -355,6 +417,8 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     cell.name = Py_NewRef(name);
     cell.parameters = parameters.release();
     cell.renew = Py_NewRef(renew);
+    cell.guard_list = nullptr;
+    cell.guards = new std::vector<Guard>();
     cell.epoch = UINT64_MAX;
     cell.as_it_is = false;
     cell.signatures = new std::list<Signature>();
@@ -369,6 +433,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(cell.body);
   Py_VISIT(cell.parameters);
   Py_VISIT(cell.renew);
+  Py_VISIT(cell.guard_list);
   return 0;
 }
 int clear(PyObject* object) {
@@ -376,6 +441,8 @@ int clear(PyObject* object) {
   Py_CLEAR(cell.body);
   Py_CLEAR(cell.parameters);
   Py_CLEAR(cell.renew);
+  cell.guards->clear();
+  Py_CLEAR(cell.guard_list);
   return 0;
 }
 void dealloc(PyObject* object) {
@@ -385,6 +452,7 @@ void dealloc(PyObject* object) {
   clear(object);
   Py_CLEAR(cell.name);
   delete cell.signatures;
+  delete cell.guards;
   delete cell.note;
   type->tp_free(object);
   Py_DECREF(type);
@@ -418,11 +486,11 @@ PyMethodDef module_methods[] = {
 // A module makes its cell again; a function's cell is found by its name.
 PyObject* reduce(PyObject* object, PyObject*) {
   auto& cell = *reinterpret_cast<PyCell*>(object);
-  if (cell.renew != Py_None) return Py_BuildValue("(O())", Py_TYPE(Py_None));
+  if (PyMethod_Check(cell.body)) return Py_BuildValue("(O())", Py_TYPE(Py_None));
   return PyObject_GetAttrString(cell.body, "__qualname__");
 }
 PyObject* deep_copy(PyObject* object, PyObject*) {
-  return Py_NewRef(reinterpret_cast<PyCell*>(object)->renew == Py_None ? object : Py_None);
+  return Py_NewRef(PyMethod_Check(reinterpret_cast<PyCell*>(object)->body) ? Py_None : object);
 }
 PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, "For pickle."},
@@ -461,6 +529,7 @@ void define_cells(PyObject* module) {
   forward_name = PyUnicode_InternFromString("forward");
   hooks_name = PyUnicode_InternFromString("_hooks");
   call_with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
+  length_function = Object::check(PyMapping_GetItemString(PyEval_GetBuiltins(), "len")).release();
   PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(make_cell)},
       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},

@@ -3,47 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
-from weft import _core
+from weft import _core, pytree
+from weft.batching.captures import Captures, Guard
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
 
+_MOST_CHANGES = 64
+
+
 class Watch:
-    """Tells whether an attribute of a module, or of one inside it, was set since the last look."""
+    """Tells whether what a cell's body reads from outside has changed since the last look."""
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.versions: list[tuple[int, int]] = []
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        self.owner = getattr(body, "__self__", None)  # of a module's cell: the module
+        self.parts: list[tuple[int, int]] | None = None
+        self.captures = Captures()
+        self.changes = 0
 
-    def __call__(self) -> list[_core.Tensor] | bool | None:
-        """Return the module's parameters and buffers if so, None if nothing has changed.
+    def __call__(self, changed: bool) -> tuple[list[_core.Tensor], list[Guard]] | str | None:
+        """Return what the body reads and where it was found, or None if nothing has changed.
 
-        False means that a module inside has hooks, which a replay would not call.
+        Args:
+            changed: Something else than before was found in one of those places.
+
+        Returns:
+            A text says why the body must run as it is.
         """
-        parts = list(self.module.modules())
-        versions = [(id(part), part.__dict__.get("_version", 0)) for part in parts]
-        if versions == self.versions:
+        if not changed and self._versions() == self.parts:
             return None
-        self.versions = versions
-        if any(part._hooks is not None for part in parts if part is not self.module):
-            return False
-        return [*self.module.parameters(), *self.module.buffers()]
+        self.changes += changed
+        self.captures = Captures()
+        if isinstance(self.owner, _core.Forward):
+            self.captures.read_module(self.owner)
+        self.captures.read_function(self.body)
+        self.parts = self._versions()
+        if any(part._hooks is not None for part in self._modules() if part is not self.owner):
+            return "a module inside has hooks"
+        if self.captures.unknown:
+            return f"it reads {self.captures.unknown} from outside, which may change"
+        if self.changes > _MOST_CHANGES:
+            return "what it reads from outside changes again and again"
+        return self.captures.parameters(), self.captures.guards()
+
+    def _modules(self) -> list[Any]:
+        return [part for module in self.captures.modules for part in module.modules()]
+
+    def _versions(self) -> list[tuple[int, int]]:
+        return [(id(part), part.__dict__.get("_version", 0)) for part in self._modules()]
 
 
-def cell(target: Target) -> Target:
+@overload
+def cell(target: Target, *, check: float = 0.0) -> Target: ...
+@overload
+def cell(target: None = None, *, check: float = 0.0) -> Callable[[Target], Target]: ...
+
+
+def cell(target: Any = None, *, check: float = 0.0) -> Any:
     """Make a function, or the forward of a Module class, one op of the graph.
 
     The body is run once for each kind of call (shapes, dtypes, nesting of arguments) to see which
     ops it is made of; from then on a call replays those in C++. In a batch, cells of many examples
-    run together, op by op. The body must be pure: it may not read values or change anything, and
-    it sees the module's parameters and buffers as they are at each call. A body that reads a value,
-    draws random numbers or has hooks inside runs as it is.
+    run together, op by op. The body must be pure: it may not read values or change anything. What
+    it reads from outside (parameters, tensors and numbers of a closure, globals and their
+    attributes) is as it is at each call. A body that reads a value, draws random numbers, has hooks
+    inside or reads what cannot be watched, such as a NumPy array, runs as it is.
 
     Args:
         target: A function of tensors, numbers and tuples or lists of them, or a Module class.
+        check: In this share of the calls, from the first on, the body runs as well, and a result
+            that is not the same is an error: 1.0 finds a body that is not pure, 0.001 watches it.
 
     Example:
         >>> import weft
@@ -53,20 +87,68 @@ def cell(target: Target) -> Target:
         >>> gate(weft.zeros(2), weft.ones(2))
         tensor([0.3808, 0.3808])
     """
-    kind: Any = target
-    if not isinstance(target, type):
-        kind = _core.Cell(kind, getattr(target, "__name__", "cell"))
-    else:
-        _make_cell_class(kind)
-    return kind
+    if not 0 <= check <= 1:
+        raise ValueError(f"cell: check must be between 0 and 1, not {check}")
+    if target is None:
+        return partial(cell, check=check)
+    if isinstance(target, type):
+        kind: Any = target
+        kind.forward = _checked(_make_forward(kind.forward), kind.forward, check)
+        return kind
+    made = _core.Cell(target, getattr(target, "__name__", "cell"), Watch(target))
+    return _checked(made, target, check)
 
 
-def _make_cell_class(kind: Any) -> None:
-    body = kind.forward
-
+def _make_forward(body: Any) -> _core.CellForward:
     def make(module: Any) -> _core.Cell:
-        made = _core.Cell(MethodType(body, module), type(module).__name__, Watch(module))
+        method = MethodType(body, module)
+        made = _core.Cell(method, type(module).__name__, Watch(method))
         module.__dict__["_weft_cell"] = made
         return made
 
-    kind.forward = _core.CellForward(body, body.__name__, make)
+    return _core.CellForward(body, body.__name__, make)
+
+
+def _checked(replay: Any, body: Any, share: float) -> Any:
+    if share == 0:
+        return replay
+    due = 1.0
+
+    @wraps(body, assigned=("__name__", "__qualname__", "__doc__"))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal due
+        result = replay(*args, **kwargs)
+        if due >= 1:
+            due -= 1
+            before = _core.set_grad_enabled(False)
+            try:
+                _compare(body.__name__, result, body(*args, **kwargs))
+            finally:
+                _core.set_grad_enabled(before)
+        due += share
+        return result
+
+    return call
+
+
+def _compare(name: str, replayed: Any, expected: Any) -> None:
+    pairs = zip(pytree.tree_leaves(replayed), pytree.tree_leaves(expected), strict=True)
+    for number, (one, other) in enumerate(pairs):
+        if isinstance(one, _core.Tensor) and not _is_close(one, other):
+            raise RuntimeError(
+                f"cell {name}: the body gives another result {number} than what was recorded of "
+                f"it ({_shown(other)}, not {_shown(one)}), so it is not pure: it may depend only "
+                "on its arguments and on tensors, modules and numbers that it reads by name"
+            )
+
+
+def _is_close(one: _core.Tensor, other: _core.Tensor) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    tolerance = 1e-9 if one.dtype == _core.float64 else 1e-2 if one.dtype.itemsize == 2 else 1e-4
+    return bool(one.isclose(other, tolerance, tolerance, True).all())
+
+
+def _shown(tensor: _core.Tensor) -> str:
+    first = tensor.reshape(-1)[:3].tolist()
+    return f"{list(tensor.shape)} {tensor.dtype} that begins with {first}"

@@ -1,0 +1,415 @@
+"""Cells whose bodies read what is outside of them: as it is at each call, like any function's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from weft import nn
+
+Decorator = Callable[[Any], Any]
+Program = Callable[[Decorator], Iterator[weft.Tensor]]
+
+X = weft.arange(3.0)
+scale: Any = None
+
+
+def other(number: float) -> weft.Tensor:
+    return weft.full((3,), number)
+
+
+def a_global(cell: Decorator) -> Iterator[weft.Tensor]:
+    global scale  # noqa: PLW0603 - what is tested
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * scale
+
+    for value in (2.0, 3, other(4.0), other(5.0), weft.ones(2, 3), True):
+        scale = value
+        yield body(X)
+
+
+def a_closure(cell: Decorator) -> Iterator[weft.Tensor]:
+    factor: Any = 2.0
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * factor
+
+    yield body(X)
+    for value in (other(3.0), other(4.0), other(4.0).double(), 5.0):
+        factor = value
+        yield body(X)
+
+
+def a_variable_of_an_outer_function(cell: Decorator) -> Iterator[weft.Tensor]:
+    factor = other(1.0)
+
+    def advance() -> None:
+        nonlocal factor
+        factor = factor * 2
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * factor
+
+    for _ in range(100):
+        yield body(X)
+        advance()
+
+
+def an_attribute(cell: Decorator) -> Iterator[weft.Tensor]:
+    @dataclass
+    class Settings:
+        scale: Any = 2.0
+        inner: Any = field(default_factory=lambda: SimpleNamespace(shift=other(1.0)))
+
+    settings = Settings()
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * settings.scale + settings.inner.shift
+
+    yield body(X)
+    settings.scale = 3.0
+    yield body(X)
+    settings.inner.shift = other(9.0)
+    yield body(X)
+    settings.inner = SimpleNamespace(shift=2)
+    yield body(X)
+    settings = Settings(other(7.0))
+    yield body(X)
+
+
+def an_attribute_of_a_class(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Settings:
+        scale: Any = 2.0
+
+        @property
+        def shift(self) -> weft.Tensor:
+            return other(self.scale)
+
+    settings = Settings()
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * Settings.scale + settings.shift
+
+    yield body(X)
+    Settings.scale = 5.0
+    yield body(X)
+
+
+def items(cell: Decorator) -> Iterator[weft.Tensor]:
+    weights = [other(1.0), [other(2.0), 3.0], (other(4.0),)]
+    named: dict[Any, Any] = {"a": other(1.0), 7: 2.0}
+
+    @cell
+    def by_constant(x: weft.Tensor) -> weft.Tensor:
+        return x * weights[0] + named["a"] * named[7]
+
+    @cell
+    def by_loop(x: weft.Tensor) -> weft.Tensor:
+        for weight in weights:
+            for one in weight if isinstance(weight, (list, tuple)) else [weight]:
+                x = x * one + 1
+        return x + sum(named.values())
+
+    def both() -> Iterator[weft.Tensor]:
+        yield by_constant(X)
+        yield by_loop(X)
+
+    yield from both()
+    weights[0] = other(5.0)
+    yield from both()
+    weights[1][1] = 6.0
+    yield from both()
+    weights.append(other(0.5))
+    yield from both()
+    weights[2][0].mul_(3)
+    yield from both()
+    weights[2][0].data = other(8.0)
+    yield from both()
+    named["a"] = other(9.0)
+    yield from both()
+    named["b"] = 1.0
+    del named[7]
+    named[7] = 4.0
+    yield from both()
+
+
+def helpers(cell: Decorator) -> Iterator[weft.Tensor]:
+    number = 2.0
+    shift = other(1.0)
+
+    def add(x: weft.Tensor, by: Any = shift) -> weft.Tensor:
+        return x + by * number
+
+    @lru_cache
+    def cached() -> float:
+        return number
+
+    def outer(x: weft.Tensor) -> weft.Tensor:
+        return add(x) * max([add(x) for _ in range(2)], key=len) * cached()
+
+    chosen = outer
+    bound = partial(lambda y, x: x - y, other(1.0))
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return chosen(x) + bound(x) + math.pi
+
+    yield body(X)
+    number = 3.0
+    yield body(X)
+    shift.fill_(5.0)
+    yield body(X)
+    chosen = add
+    yield body(X)
+    bound = weft.exp
+    yield body(X)
+
+
+def objects_that_are_called(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Layer:
+        def __init__(self, weight: float) -> None:
+            self.weight = other(weight)
+
+        def __call__(self, x: weft.Tensor) -> weft.Tensor:
+            return self.apply(x) * self.weight
+
+        def apply(self, x: weft.Tensor) -> weft.Tensor:
+            return x + self.weight
+
+    layer = Layer(2.0)
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return layer(layer.apply(x))
+
+    yield body(X)
+    layer.weight = other(3.0)
+    yield body(X)
+    layer = Layer(4.0)
+    yield body(X)
+
+
+def two_names_of_one_tensor(cell: Decorator) -> Iterator[weft.Tensor]:
+    first = second = other(2.0)
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * first + second
+
+    yield body(X)
+    second = other(3.0)
+    yield body(X)
+    first = other(4.0)
+    yield body(X)
+
+
+def modules(cell: Decorator) -> Iterator[weft.Tensor]:
+    weft.manual_seed(0)
+
+    class Part(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.settings = SimpleNamespace(power=1.0)
+            self.plain = [other(1.0)]
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return (self.linear(x) * scale + self.plain[0]) * self.settings.power
+
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = nn.ModuleList([Part(), Part()])
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            for part in self.parts:
+                x = part(x)
+            return x
+
+    global scale  # noqa: PLW0603 - what is tested
+    scale = 2.0
+    part, whole = Part(), cell(Whole)()
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return part(x) @ part.linear.weight
+
+    def both() -> Iterator[weft.Tensor]:
+        yield body(X)
+        yield whole(X)
+
+    yield from both()
+    scale = other(3.0)
+    yield from both()
+    for one in (part, *whole.parts):
+        one.settings.power = 0.5
+    yield from both()
+    for one in (part, *whole.parts):
+        one.plain[0] = other(7.0)
+    yield from both()
+    part = Part()
+    whole.parts[1] = Part()
+    yield from both()
+    part.linear.weight.data = weft.eye(3)
+    yield from both()
+
+
+def a_numpy_array(cell: Decorator) -> Iterator[weft.Tensor]:
+    array = np.ones(3, dtype=np.float32)
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x + weft.tensor(array)
+
+    yield body(X)
+    array[1] = 5
+    yield body(X)
+
+
+def a_recursive_cell(cell: Decorator) -> Iterator[weft.Tensor]:
+    depth = 3
+
+    @cell
+    def body(x: weft.Tensor, level: int = 0) -> weft.Tensor:
+        return x if level == depth else body(x * 2, level + 1)
+
+    yield body(X)
+    depth = 5
+    yield body(X)
+
+
+PROGRAMS: list[Program] = [
+    a_global,
+    a_closure,
+    a_variable_of_an_outer_function,
+    an_attribute,
+    an_attribute_of_a_class,
+    items,
+    helpers,
+    objects_that_are_called,
+    two_names_of_one_tensor,
+    modules,
+    a_numpy_array,
+    a_recursive_cell,
+]
+
+
+@pytest.mark.filterwarnings("ignore:more than 20 plans")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_cell_sees_what_a_function_sees(program: Program) -> None:
+    expected = [(y.dtype, y.tolist()) for y in program(lambda body: body)]
+    assert [(y.dtype, y.tolist()) for y in program(weft.cell)] == expected
+    with weft.lazy():
+        assert [(y.dtype, y.tolist()) for y in program(weft.cell)] == expected
+        later = list(program(weft.cell))
+    # What is read later was recorded earlier; only `modules` and `items` write memory in between.
+    if program not in (modules, items):
+        assert [y.tolist() for y in later] == [y for _, y in expected]
+
+
+def test_another_tensor_in_the_same_place_is_no_new_program() -> None:
+    weight = other(1.0)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * weight
+
+    for number in range(200):
+        weight = other(float(number)).requires_grad_()
+        result = body(X)
+        assert weft.equal(result, X * number)
+        result.sum().backward()
+        assert weight.grad is not None
+        assert weft.equal(weight.grad, X)
+    assert len(body.programs) == 1
+    assert not body.note
+
+
+def test_what_cannot_be_watched_is_said() -> None:
+    array, numbers = np.ones(3), iter([1.0])
+
+    @weft.cell
+    def reads_array(x: weft.Tensor) -> weft.Tensor:
+        return x + float(array[0])
+
+    @weft.cell
+    def reads_iterator(x: weft.Tensor) -> weft.Tensor:
+        return x + next(numbers, 2.0)
+
+    assert weft.equal(reads_array(X), X + 1)
+    assert "it reads array, a ndarray from outside" in reads_array.note
+    assert weft.equal(reads_iterator(X), X + 1)
+    assert weft.equal(reads_iterator(X), X + 2)
+
+
+def test_what_changes_at_every_call_runs_as_it_is() -> None:
+    count = 0
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * count
+
+    for count in range(200):
+        assert weft.equal(body(X), X * count)
+    assert body.note == "what it reads from outside changes again and again"
+
+
+def test_a_name_that_is_gone() -> None:
+    factor = 2.0
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * factor
+
+    assert weft.equal(body(X), X * 2)
+    del factor
+    with pytest.raises(NameError, match="factor"):
+        body(X)
+    factor = 3.0
+    assert weft.equal(body(X), X * 3)
+
+
+def test_cells_that_are_checked_inside_cells() -> None:
+    factor = 2.0
+
+    @weft.cell(check=1.0)
+    def inner(x: weft.Tensor) -> weft.Tensor:
+        return x * factor
+
+    @weft.cell(check=1.0)
+    def outer(x: weft.Tensor) -> weft.Tensor:
+        return inner(x) + 1
+
+    assert weft.equal(outer(X), X * 2 + 1)
+    factor = 3.0
+    assert weft.equal(outer(X), X * 3 + 1)
+
+
+def test_under_map_each_call_sees_its_own() -> None:
+    settings = SimpleNamespace(scale=0.0)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * settings.scale
+
+    def run(number: float) -> weft.Tensor:
+        settings.scale = number
+        return body(X)
+
+    numbers = [float(i) for i in range(10)]
+    results = weft.map(run, numbers)
+    assert all(weft.equal(y, X * n) for y, n in zip(results, numbers, strict=True))
