@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ def a_global(cell: Decorator) -> Iterator[weft.Tensor]:
     for value in (2.0, 3, other(4.0), other(5.0), weft.ones(2, 3), True):
         scale = value
         yield body(X)
+    scale = None
 
 
 def a_closure(cell: Decorator) -> Iterator[weft.Tensor]:
@@ -266,6 +268,7 @@ def modules(cell: Decorator) -> Iterator[weft.Tensor]:
     yield from both()
     part.linear.weight.data = weft.eye(3)
     yield from both()
+    scale = None
 
 
 def a_numpy_array(cell: Decorator) -> Iterator[weft.Tensor]:
@@ -319,6 +322,7 @@ def test_a_cell_sees_what_a_function_sees(program: Program) -> None:
     # What is read later was recorded earlier; only `modules` and `items` write memory in between.
     if program not in (modules, items):
         assert [y.tolist() for y in later] == [y for _, y in expected]
+    gc.collect()  # a module and its cell refer to each other
 
 
 def test_another_tensor_in_the_same_place_is_no_new_program() -> None:
@@ -352,6 +356,7 @@ def test_what_cannot_be_watched_is_said() -> None:
 
     assert weft.equal(reads_array(X), X + 1)
     assert "it reads array, a ndarray from outside" in reads_array.note
+    assert f"cell reads_array runs as it is: {reads_array.note}" in str(weft.explain())
     assert weft.equal(reads_iterator(X), X + 1)
     assert weft.equal(reads_iterator(X), X + 2)
 

@@ -129,6 +129,14 @@ constexpr size_t most_signatures = 64;
 constexpr Py_ssize_t most_arguments = 8;  // of a module's call on the short way
 uint64_t module_epoch = 0;                // how often an attribute of any module was set
 
+PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
+
+void set_note(PyCell& cell, const char* note) {
+  *cell.note = note;
+  const Object text = Object::check(PyUnicode_FromString(note));
+  if (PyDict_SetItem(inlined_cells, cell.name, text.get()) < 0) throw PythonError{};
+}
+
 // What is there now, as a new reference; null: nothing.
 Object look_up(const Guard& guard) {
   if (PyDict_CheckExact(guard.container) && guard.key != length_function) [[likely]]
@@ -167,7 +175,7 @@ void look_outside(PyCell& cell, bool changed) {
   cell.guards->clear();
   cell.as_it_is = PyUnicode_Check(found.get());
   if (cell.as_it_is) {
-    *cell.note = PyUnicode_AsUTF8(found.get());
+    set_note(cell, PyUnicode_AsUTF8(found.get()));
     return;
   }
   cell.note->clear();
@@ -256,19 +264,19 @@ void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     PyErr_Fetch(&type, &value, &trace);
     const Object held[] = {Object(type), Object(value), Object(trace)};
     const Object text(value ? PyObject_Str(value) : nullptr);
-    *cell.note = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
     PyErr_Clear();
+    set_note(cell, text ? PyUnicode_AsUTF8(text.get()) : "its body failed");
     return;
   }
   Values outputs;
   if (!collect_tensors(result.get(), outputs)) {
-    *cell.note = "it returns something that is not a tensor";
+    set_note(cell, "it returns something that is not a tensor");
     return;
   }
   graph::Program program = builder.finish(outputs);
   for (const graph::Instruction& instruction : program.instructions) {
     if (instruction.op->random) {
-      *cell.note = "its body draws random numbers";
+      set_note(cell, "its body draws random numbers");
       return;
     }
   }
@@ -529,6 +537,7 @@ void define_cells(PyObject* module) {
   forward_name = PyUnicode_InternFromString("forward");
   hooks_name = PyUnicode_InternFromString("_hooks");
   call_with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
+  inlined_cells = Object::check(PyDict_New()).release();
   length_function = Object::check(PyMapping_GetItemString(PyEval_GetBuiltins(), "len")).release();
   PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(make_cell)},
@@ -561,7 +570,8 @@ void define_cells(PyObject* module) {
       {0, nullptr},
   };
   spec = {"weft._core.Forward", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, module_slots};
-  if (PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
+  if (PyModule_AddObjectRef(module, "inlined_cells", inlined_cells) < 0 ||
+      PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
       PyModule_AddType(module, forward_type) < 0 || PyModule_AddType(module, op_type) < 0 ||
       PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};

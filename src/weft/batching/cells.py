@@ -23,7 +23,7 @@ class Watch:
         self.body = body
         self.owner = getattr(body, "__self__", None)  # of a module's cell: the module
         self.parts: list[tuple[int, int]] | None = None
-        self.captures = Captures()
+        self.modules: list[Any] = []
         self.changes = 0
 
     def __call__(self, changed: bool) -> tuple[list[_core.Tensor], list[Guard]] | str | None:
@@ -38,21 +38,22 @@ class Watch:
         if not changed and self._versions() == self.parts:
             return None
         self.changes += changed
-        self.captures = Captures()
+        captures = Captures()
         if isinstance(self.owner, _core.Forward):
-            self.captures.read_module(self.owner)
-        self.captures.read_function(self.body)
+            captures.read_module(self.owner)
+        captures.read_function(self.body)
+        self.modules = captures.modules
         self.parts = self._versions()
         if any(part._hooks is not None for part in self._modules() if part is not self.owner):
             return "a module inside has hooks"
-        if self.captures.unknown:
-            return f"it reads {self.captures.unknown} from outside, which may change"
+        if captures.unknown:
+            return f"it reads {captures.unknown} from outside, which may change"
         if self.changes > _MOST_CHANGES:
             return "what it reads from outside changes again and again"
-        return self.captures.parameters(), self.captures.guards()
+        return captures.parameters(), captures.guards()
 
     def _modules(self) -> list[Any]:
-        return [part for module in self.captures.modules for part in module.modules()]
+        return [part for module in self.modules for part in module.modules()]
 
     def _versions(self) -> list[tuple[int, int]]:
         return [(id(part), part.__dict__.get("_version", 0)) for part in self._modules()]

@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The last plans, and how many ops were never needed.
+    """The last plans, how many ops were never needed, and cells whose bodies run as they are.
 
     Example:
         >>> import weft
@@ -68,6 +68,7 @@ class Explanation:
     plans: tuple[Plan, ...]
     pending: int
     skipped: int
+    inlined_cells: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data.
@@ -77,7 +78,7 @@ class Explanation:
             >>> with weft.lazy():
             ...     x = (weft.ones(2) * 2).tolist()
             >>> sorted(weft.explain().to_dict())
-            ['pending', 'plans', 'skipped']
+            ['inlined_cells', 'pending', 'plans', 'skipped']
         """
         return asdict(self)
 
@@ -114,7 +115,8 @@ def explain(plans: int = 1) -> Explanation:
         'mul'
     """
     found = tuple(_plan(plan) for plan in _core.last_plans()[-plans:])
-    return Explanation(found, _core.pending_count(), _core.dropped_count())
+    inlined = dict(_core.inlined_cells)
+    return Explanation(found, _core.pending_count(), _core.dropped_count(), inlined)
 
 
 def _place(what: Plan | Batch) -> str:
@@ -151,7 +153,7 @@ def _colored(explanation: Explanation) -> str:
                     batch.note,
                 )
             console.print(table)
-        console.print(_lines(explanation)[-1])
+        console.print("\n".join(_totals(explanation)))
     return capture.get()
 
 
@@ -167,6 +169,12 @@ def _lines(explanation: Explanation) -> list[str]:
             + (f"  ({batch.note})" if batch.note else "")
             for batch in plan.batches
         )
+    return lines + _totals(explanation)
+
+
+def _totals(explanation: Explanation) -> list[str]:
     waiting = "1 op" if explanation.pending == 1 else f"{explanation.pending} ops"
-    lines.append(f"{waiting} pending, {explanation.skipped} never needed")
-    return lines
+    return [
+        f"{waiting} pending, {explanation.skipped} never needed",
+        *(f"cell {name} runs as it is: {why}" for name, why in explanation.inlined_cells.items()),
+    ]
