@@ -458,9 +458,6 @@ def test_writes_in_a_map(write: Callable[[weft.Tensor], None], parks: bool) -> N
     assert [x.tolist() for x in weft.map(model, range(1, 4))] == expected
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what waits has no memory that a detached tensor could share"
-)
 def test_writes_through_a_detached_tensor() -> None:
     def run(x: weft.Tensor) -> weft.Tensor:
         y = x * 2
@@ -468,6 +465,92 @@ def test_writes_through_a_detached_tensor() -> None:
         return y * 1
 
     assert [y.tolist() for y in weft.map(run, [weft.ones(2), weft.ones(2) * 3])] == [[0.0, 0.0]] * 2
+
+
+def write_detached(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    d = y.detach()
+    y.add_(1)
+    return y, d, d * 1
+
+
+def write_after_computing(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    d = y.data
+    first = d * 1
+    assert y.sum().item() == d.sum().item()
+    d[0] = 7.0
+    return y, first, d
+
+
+def write_a_view(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = (x * 2).reshape(1, 2)
+    part = y[0]
+    d, whole = part.detach(), y.detach()
+    part.mul_(3)
+    whole[:, 1:] += 1
+    again = d[:1].detach()
+    again.sub_(5)
+    return y, part, d, whole, again
+
+
+def write_through_a_second_one(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    first = (x * 2).detach()
+    second = first.detach()
+    second.zero_()
+    return first, second, first + 1
+
+
+def write_with_gradients(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    w = weft.ones(2, requires_grad=True)
+    y = w * x
+    z = y * 2
+    y.detach().mul_(5)
+    (y * y.detach()).sum().backward()
+    assert w.grad is not None
+    return y.detach(), z.detach(), w.grad, weft.tensor([y.requires_grad, z.requires_grad])
+
+
+def write_numpy(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    d = y.detach()
+    d.numpy()[1] = 9
+    y.data = weft.zeros(2)
+    d += 1
+    return y, d
+
+
+def write_when_the_first_is_gone(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    first, second = y.detach(), y.detach()
+    z = y + 1
+    del y
+    first.mul_(3)
+    return first, z, second * 0
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        write_detached,
+        write_after_computing,
+        write_a_view,
+        write_through_a_second_one,
+        write_with_gradients,
+        write_numpy,
+        write_when_the_first_is_gone,
+    ],
+)
+def test_what_is_detached_shares_memory_that_is_not_there_yet(
+    run: Callable[[weft.Tensor], tuple[weft.Tensor, ...]],
+) -> None:
+    examples = [weft.tensor([1.0, float(i)]) for i in range(5)]
+    expected = [[y.tolist() for y in run(x)] for x in examples]
+    assert [[y.tolist() for y in ys] for ys in weft.map(run, examples)] == expected
+    with weft.lazy():
+        assert [[y.tolist() for y in run(x)] for x in examples] == expected
+        later = [run(x) for x in examples]
+    assert [[y.tolist() for y in ys] for ys in later] == expected
 
 
 def test_the_first_of_several_that_fail_is_raised() -> None:

@@ -6,6 +6,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
+#include "weft/graph/ties.h"
 #include "weft/graph/vmap.h"
 #include "weft/tensor/promotion.h"
 
@@ -155,6 +156,20 @@ static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values
   whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
 }
 
+// Inputs that are the tensor's old value become its new one.
+static void follow(TensorData& tensor, const Value& old, Values& inputs) {
+  for (Value& input : inputs) {
+    if (input == old) input = tensor.value();
+  }
+}
+
+static void share_memory(TensorData& tensor, Values& inputs) {
+  if (!graph::lazy_was_used()) return;
+  const Value old = tensor.value();
+  graph::share_memory(tensor);
+  follow(tensor, old, inputs);
+}
+
 // A row of a batch lies in memory with its neighbours: before it is written it gets its own.
 static void leave_batch(TensorData& tensor, Values& inputs) {
   TensorData& root = tensor.base() ? *tensor.base() : tensor;
@@ -163,13 +178,12 @@ static void leave_batch(TensorData& tensor, Values& inputs) {
   graph::leave_batch(shared);
   // A view may have been computed with others, as a copy: it is made again, and so are others.
   root.rebind(shared);
-  for (Value& input : inputs) {
-    if (input == old) input = tensor.value();
-  }
+  follow(tensor, old, inputs);
 }
 
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
+  share_memory(tensor, inputs);
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {
     return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));

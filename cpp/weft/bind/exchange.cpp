@@ -4,6 +4,7 @@
 #include "weft/bind/binding.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/record.h"
+#include "weft/graph/ties.h"
 
 namespace weft::bind {
 namespace {
@@ -40,6 +41,7 @@ nb::object exported(const Value& value, nb::dlpack::dtype type) {
 
 // NumPy does not know bfloat16: it sees the bits.
 nb::object array_of(const TensorObject& tensor) {
+  graph::share_memory(tensor.data());
   const Value& value = note_copy(tensor.computed(), "numpy");
   const Array& array = value.array();
   const auto type = array.dtype == DType::bf16 ? nb::dtype<uint16_t>() : dlpack_type(array.dtype);
@@ -48,6 +50,7 @@ nb::object array_of(const TensorObject& tensor) {
 }
 
 nb::object to_dlpack(const TensorObject& tensor) {
+  graph::share_memory(tensor.data());
   const Value& value = tensor.computed();
   if (value->requires_grad) {
     raise(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");

@@ -4,6 +4,7 @@
 #include "weft/bind/python.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
+#include "weft/graph/ties.h"
 #include "weft/tensor/promotion.h"
 
 namespace weft::bind {
@@ -323,12 +324,13 @@ int set_grad(PyObject* self, PyObject* gradient, void*) {
       -1);
 }
 PyObject* get_data(PyObject* self, void*) {
-  return guarded([&] { return wrap(graph::detach(value_of(self))); });
+  return guarded([&] { return wrap(graph::detach(tensor_of(self))); });
 }
 int set_data(PyObject* self, PyObject* data, void*) {
   return guarded(
       [&] {
         if (!data || !is_tensor(data)) raise(PyExc_TypeError, "data must be a Tensor");
+        graph::share_memory(tensor_of(self));
         tensor_of(self).replace(computed_value_of(data));
         return 0;
       },
@@ -453,7 +455,7 @@ PyObject* method_tolist(PyObject* self, PyObject*) {
   return guarded([&] { return to_python_list(note_copy(value_to_read(self), "list")); });
 }
 PyObject* method_detach(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap(graph::detach(value_of(self))); });
+  return guarded([&] { return wrap(graph::detach(tensor_of(self))); });
 }
 PyObject* method_detach_in_place(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {

@@ -12,6 +12,8 @@ namespace weft::graph {
 using base::ErrorKind;
 
 TensorData::~TensorData() {
+  if (tied) [[unlikely]]
+    leave_ties(*this);
   if (value_ && value_->producer && value_->producer->is_leaf() &&
       value_->producer->extras->leaf->tensor == this) {
     value_->producer->extras->leaf->tensor = nullptr;

@@ -56,6 +56,7 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
   base::Ref<TensorData> grad;
   void* wrapper = nullptr;  // bind's Python object, borrowed
   bool retains_grad = false;
+  bool tied = false;  // to others that must share its memory (graph/ties.h)
   uint32_t made_in =
       modes.vmap ? vmap_now() : 0;  // the call of vmap inside which it was made; 0: none
 
@@ -74,6 +75,9 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
 };
 
 using TensorRef = base::Ref<TensorData>;
+
+// What is tied to a tensor no longer is: it dies.
+void leave_ties(const TensorData& tensor);
 
 // A copy of the value's memory: a row of a batch shares its memory with its neighbours.
 Array own_memory(const Value& value);
