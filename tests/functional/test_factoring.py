@@ -148,3 +148,24 @@ def test_factors_of_a_singular_matrix() -> None:
 def test_what_is_no_tensor(call: Any) -> None:
     with pytest.raises(TypeError, match=r"\(A\): A must be a Tensor, not str"):
         call("a")
+
+
+@pytest.mark.parametrize("side", ["L", "U"])
+def test_gradient_of_eigenvectors_is_symmetric(side: str) -> None:
+    weft.manual_seed(0)
+    a = weft.randn(4, 4, dtype=weft.float64)
+    a = (a + a.mT).requires_grad_()
+    values, vectors = weft.linalg.eigh(a, UPLO=side)
+    weight = weft.randn(4, 4, dtype=weft.float64)
+    ((vectors * vectors * weight).sum() + (values * weight[0]).sum()).backward()
+    assert a.grad is not None
+    assert weft.allclose(a.grad, a.grad.mT)
+    # Along a symmetric change it is the slope.
+    change = weight + weight.mT
+
+    def loss(step: float) -> weft.Tensor:
+        values, vectors = weft.linalg.eigh(a.detach() + step * change, UPLO=side)
+        return (vectors * vectors * weight).sum() + (values * weight[0]).sum()
+
+    slope = (loss(1e-5) - loss(-1e-5)) / 2e-5
+    assert weft.allclose((a.grad * change).sum(), slope, rtol=1e-6)

@@ -440,7 +440,8 @@ OP(linalg_eigh, "(A: Tensor, UPLO: str = 'L') -> (eigenvalues: Tensor, eigenvect
     const Value along = g.has_grad(0) ? unsqueeze(g.grad(0), -1) : Value();
     if (!inner) return {matmul(v * swapped(along), swapped(v))};
     inner = along ? where(on_diagonal(inner), along, inner) : where(on_diagonal(inner), 0, inner);
-    return {matmul(matmul(v, inner), swapped(v))};
+    const Value gradient = matmul(matmul(v, inner), swapped(v));
+    return {(gradient + swapped(gradient)) * 0.5};  // one triangle is read, as half of both
   },
   .batch = rows_alike,
 };

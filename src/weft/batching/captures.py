@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache, partial
+from functools import lru_cache, partial
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -52,7 +52,7 @@ class Path(NamedTuple):
     steps: tuple[tuple[str, Any], ...]
 
 
-@cache
+@lru_cache(maxsize=1024)
 def read_paths(code: CodeType) -> tuple[Path, ...]:
     """Return all that code, and code inside it, reads by name."""
     found = dict.fromkeys(_paths(code))
