@@ -309,7 +309,8 @@ def _as_lists(data: Any) -> Any:
     if hasattr(data, "__array_interface__"):
         return data.tolist()
     if isinstance(data, (list, tuple)) or _is_foreign(data):
-        return [_as_lists(item) for item in cast("Sequence[Any]", data)]
+        # As a list first: of one that is too long, that is a MemoryError at once.
+        return [_as_lists(item) for item in list(cast("Sequence[Any]", data))]
     return data
 
 

@@ -85,3 +85,11 @@ def test_deviations_are_not_negative():
         weft.normal(0.0, -1.0, (2,))
     with pytest.raises(ValueError, match="negative"):
         weft.poisson(weft.tensor([-1.0]))
+
+
+def test_a_range_that_is_too_long_is_an_error_at_once() -> None:
+    assert weft.tensor(range(3)).tolist() == [0, 1, 2]
+    with pytest.raises(MemoryError):
+        weft.tensor(range(2**62))
+    with pytest.raises(MemoryError):
+        weft.tensor([range(2**62)])
