@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import math
+import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -295,6 +298,240 @@ def a_recursive_cell(cell: Decorator) -> Iterator[weft.Tensor]:
     yield body(X)
 
 
+def ways_to_change_a_module(cell: Decorator) -> Iterator[weft.Tensor]:
+    @cell
+    class Whole(nn.Module):
+        shared: Any = 2.0
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_parameter("b", None)
+            self.layers = nn.Sequential(nn.Identity())
+            self.config = SimpleNamespace(scale=1.0)
+
+        @property
+        def scale(self) -> Any:
+            return self.config.scale
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            for layer in self.layers:
+                x = layer(x)
+            return x * self.shared * self.scale + (0 if self.b is None else self.b)
+
+    module = Whole()
+    yield module(X)
+    module.register_parameter("b", nn.Parameter(other(1.0)))
+    yield module(X)
+    del module.b
+    module.register_buffer("b", other(2.0))
+    yield module(X)
+    module.layers.append(nn.ReLU())
+    module.layers.append(nn.Tanh())
+    yield module(X)
+    del module.layers[1]
+    yield module(X)
+    Whole.shared = 5.0
+    yield module(X)
+    module.config.scale = other(3.0)
+    yield module(X)
+
+
+def parts_under_other_names(cell: Decorator) -> Iterator[weft.Tensor]:
+    global scale  # noqa: PLW0603 - what is tested
+
+    class Part(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.settings = {"power": 2.0}
+
+        def step(self, x: weft.Tensor) -> weft.Tensor:
+            return x * scale
+
+    @cell
+    class Whole(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = nn.ModuleList([Part(), Part()])
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            for part in self.parts:
+                x = part.step(x) * part.settings["power"]
+            return x
+
+    scale = 2.0
+    whole = Whole()
+    yield whole(X)
+    scale = 3.0
+    yield whole(X)
+    whole.parts[0].settings["power"] = 4.0
+    yield whole(X)
+    scale = None
+
+
+def a_property_that_computes(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Holder:
+        def __init__(self) -> None:
+            self.w = other(1.0)
+
+        @property
+        def doubled(self) -> weft.Tensor:
+            return self.w * 2
+
+    holder = Holder()
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * holder.doubled
+
+    yield body(X)
+    holder.w = other(3.0)
+    yield body(X)
+
+
+def a_tensor_in_several_places(cell: Decorator) -> Iterator[weft.Tensor]:
+    w = other(2.0)
+    kept = (w,)
+
+    @cell
+    def by_default(x: weft.Tensor, first: weft.Tensor = w) -> weft.Tensor:
+        return x * w - x * first
+
+    @cell
+    def by_tuple(x: weft.Tensor) -> weft.Tensor:
+        return x * w - x * kept[0]
+
+    yield by_default(X)
+    yield by_tuple(X)
+    w = other(5.0)
+    yield by_default(X)
+    yield by_tuple(X)
+
+
+def what_was_not_there(cell: Decorator) -> Iterator[weft.Tensor]:
+    settings = SimpleNamespace(other=1.0)
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * getattr(settings, "scale", 2.0) + (1 if hasattr(settings, "flag") else 0)
+
+    yield body(X)
+    settings.scale = 3.0
+    yield body(X)
+    settings.flag = True
+    yield body(X)
+
+
+def methods_that_are_exchanged(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Scaled:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        def go(self, x: weft.Tensor) -> weft.Tensor:
+            return x * self.factor
+
+    holder = SimpleNamespace(act=Scaled(2.0).go)
+
+    def act(x: weft.Tensor) -> weft.Tensor:
+        return x * act.scale  # type: ignore[attr-defined]
+
+    act.scale = 2.0  # type: ignore[attr-defined]
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return holder.act(x) + act(x)
+
+    yield body(X)
+    holder.act = Scaled(5.0).go
+    yield body(X)
+    act.scale = 7.0  # type: ignore[attr-defined]
+    yield body(X)
+
+
+def named_tuples(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Pair(NamedTuple):
+        a: weft.Tensor
+        b: weft.Tensor
+
+    @cell
+    def body(pair: Pair) -> Pair:
+        return Pair(pair.a * 2, pair.b + (1 if isinstance(pair, Pair) else 0))
+
+    @cell
+    def ordered(x: weft.Tensor) -> Any:
+        return x.sort(descending=True)
+
+    for _ in range(2):
+        result = body(Pair(X, X))
+        yield result.a + result.b
+        yield ordered(X).values
+
+
+def a_cell_as_a_method(cell: Decorator) -> Iterator[weft.Tensor]:
+    class Scaled:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @cell
+        def go(self, x: weft.Tensor) -> weft.Tensor:
+            return x * self.factor
+
+    scaled = Scaled(2.0)
+    yield scaled.go(X)
+    scaled.factor = 3.0
+    yield scaled.go(X)
+
+
+def a_constant(cell: Decorator) -> Iterator[weft.Tensor]:
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return weft.zeros(x.shape)
+
+    yield body(X).add_(1)
+    yield body(X)
+
+
+def a_write_to_what_is_outside(cell: Decorator) -> Iterator[weft.Tensor]:
+    count = weft.zeros(3)
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        count.add_(1)
+        return x * count
+
+    for _ in range(3):
+        yield body(X)
+
+
+def an_exception_that_is_caught(cell: Decorator) -> Iterator[weft.Tensor]:
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        try:
+            factor = float(x[1])
+        except ValueError:
+            factor = 100.0
+        return x * factor
+
+    yield body(X)
+
+
+def targets_that_are_no_functions(cell: Decorator) -> Iterator[weft.Tensor]:
+    global scale  # noqa: PLW0603 - what is tested
+
+    def scaled(factor: float, x: weft.Tensor) -> weft.Tensor:
+        return x * factor * scale
+
+    linear = nn.Linear(3, 3)
+    linear.weight = nn.Parameter(weft.ones(3, 3))
+    linear.bias = nn.Parameter(weft.ones(3))
+    first, second = cell(partial(scaled, 2.0)), cell(linear)
+    for number in (2.0, 3.0):
+        scale = number
+        yield first(X)
+        yield second(X)
+        linear.weight = nn.Parameter(weft.eye(3))
+    scale = None
+
+
 PROGRAMS: list[Program] = [
     a_global,
     a_closure,
@@ -308,6 +545,18 @@ PROGRAMS: list[Program] = [
     modules,
     a_numpy_array,
     a_recursive_cell,
+    ways_to_change_a_module,
+    parts_under_other_names,
+    a_property_that_computes,
+    a_tensor_in_several_places,
+    what_was_not_there,
+    methods_that_are_exchanged,
+    named_tuples,
+    a_cell_as_a_method,
+    a_constant,
+    a_write_to_what_is_outside,
+    an_exception_that_is_caught,
+    targets_that_are_no_functions,
 ]
 
 
@@ -319,8 +568,8 @@ def test_a_cell_sees_what_a_function_sees(program: Program) -> None:
     with weft.lazy():
         assert [(y.dtype, y.tolist()) for y in program(weft.cell)] == expected
         later = list(program(weft.cell))
-    # What is read later was recorded earlier; only `modules` and `items` write memory in between.
-    if program not in (modules, items):
+    # What is read later was recorded earlier, before these write memory or are computed again.
+    if program not in (modules, items, a_constant):
         assert [y.tolist() for y in later] == [y for _, y in expected]
     gc.collect()  # a module and its cell refer to each other
 
@@ -402,6 +651,98 @@ def test_cells_that_are_checked_inside_cells() -> None:
     assert weft.equal(outer(X), X * 2 + 1)
     factor = 3.0
     assert weft.equal(outer(X), X * 3 + 1)
+
+
+def test_gradients_as_the_body_says() -> None:
+    class Straight(weft.autograd.Function):
+        @staticmethod
+        def forward(_: Any, x: weft.Tensor) -> weft.Tensor:
+            return x.sign()
+
+        @staticmethod
+        def backward(_: Any, gradient: weft.Tensor) -> weft.Tensor:
+            return gradient * 3
+
+    w = other(2.0).requires_grad_()
+
+    def through_a_function(x: weft.Tensor) -> weft.Tensor:
+        return Straight.apply(x * w)
+
+    def partly_without(x: weft.Tensor) -> weft.Tensor:
+        with weft.no_grad():
+            fixed = w * x
+        return fixed * w
+
+    def by_mode(x: weft.Tensor) -> weft.Tensor:
+        return x * w * (2 if weft.is_grad_enabled() else 3) * (5 if w.requires_grad else 7)
+
+    for body in (through_a_function, partly_without, by_mode):
+        gradients = []
+        for function in (body, weft.cell(body)):
+            w.grad = None
+            function(X).sum().backward()
+            gradients.append(w.grad)
+        assert weft.equal(*gradients), body.__name__
+
+
+def test_gradients_when_the_first_result_is_no_number() -> None:
+    @weft.cell
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        return x > 0, x * 2
+
+    x = weft.ones(3).requires_grad_()
+    with weft.lazy():
+        _, y = body(x)
+        y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0] * 3
+
+
+def test_a_cell_that_changes_while_another_thread_looks_at_it() -> None:
+    settings = SimpleNamespace(scale=1.0)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        time.sleep(0.02)
+        return x * settings.scale
+
+    threads = [threading.Thread(target=body, args=(weft.ones(i + 1),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.005)
+        settings.scale += 1.0
+        body(weft.ones(10))
+    for thread in threads:
+        thread.join()
+    assert weft.equal(body(X), X * settings.scale)
+
+
+def test_objects_that_cannot_be_looked_at() -> None:
+    class Items(dict[str, Any]):
+        __getattr__ = dict.__getitem__
+
+    class Raises:
+        @property
+        def number(self) -> float:
+            raise RuntimeError("not now")
+
+    node: Any = None
+    for _ in range(3000):
+        node = SimpleNamespace(next=node)
+    items, raises, reference = Items(scale=2.0), Raises(), weakref.ref(test_a_name_that_is_gone)
+
+    def read(values: Any) -> Any:
+        return values["scale"]
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        if x.ndim == 5:
+            return x * raises.number * (reference() is None) * (node is None)
+        return x * read(items)
+
+    assert weft.equal(body(X), X * 2)
+    items["scale"] = 3.0
+    assert weft.equal(body(X), X * 3)
 
 
 def test_under_map_each_call_sees_its_own() -> None:

@@ -5,6 +5,7 @@
 #include "ops.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
+#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 #include "weft/graph/ties.h"
 #include "weft/graph/vmap.h"
@@ -183,6 +184,7 @@ static void leave_batch(TensorData& tensor, Values& inputs) {
 
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
+  graph::refuse_in_program("writes in place");
   share_memory(tensor, inputs);
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {

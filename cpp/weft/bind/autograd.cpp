@@ -6,6 +6,7 @@
 #include "weft/autograd/lazy.h"
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 
 namespace weft::bind {
@@ -162,9 +163,15 @@ void show_as(const TensorObject& tensor, const std::string& name) {
 void define_autograd(nb::module_& module) {
   module.def("run_backward", run_backward, "Differentiate; see weft.autograd.");
   module.def("backward_of_one", backward_of_one, "Differentiate one tensor of one element.");
-  module.def("is_grad_enabled", [] { return modes.grad; }, "Tell whether ops are recorded.");
   module.def(
-      "set_grad_enabled", [](bool wanted) { return std::exchange(modes.grad, wanted); },
+      "is_grad_enabled", [] { return graph::refuse_in_program("asks for a mode"), modes.grad; },
+      "Tell whether ops are recorded.");
+  module.def(
+      "set_grad_enabled",
+      [](bool wanted) {
+        graph::refuse_in_program("changes a mode");
+        return std::exchange(modes.grad, wanted);
+      },
       "Switch recording; return what it was.");
   module.def(
       "is_inference_mode_enabled", [] { return modes.inference; },

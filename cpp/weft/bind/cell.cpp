@@ -1,6 +1,7 @@
 // Calls of modules, and cells: a pure function recorded as one op, its body a Program made once for
 // each kind of call.
 #include <algorithm>
+#include <cstring>
 #include <list>
 
 #include "weft/bind/python.h"
@@ -29,8 +30,10 @@ bool flatten(PyObject* object, Arguments& arguments) {
     arguments.leaves.push_back(value_of(object));
     return true;
   }
-  if (PyTuple_Check(object) || PyList_Check(object)) {
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
     arguments.shape += PyTuple_Check(object) ? '(' : '[';
+    if (PyTuple_Check(object) && !PyTuple_CheckExact(object))
+      arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
       if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments)) return false;
     }
@@ -60,7 +63,7 @@ bool flatten(PyObject* object, Arguments& arguments) {
 template <class Next>
 Object rebuild(PyObject* like, const Next& next) {
   if (is_tensor(like) || PyFloat_Check(like)) return next();
-  if (PyTuple_Check(like) || PyList_Check(like)) {
+  if (PyTuple_Check(like) || PyList_CheckExact(like)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
     Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -71,7 +74,11 @@ Object rebuild(PyObject* like, const Next& next) {
         PyList_SET_ITEM(result.get(), i, item);
       }
     }
-    return result;
+    if (PyTuple_CheckExact(like) || PyList_CheckExact(like)) return result;
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(like));
+    const bool is_named = PyObject_HasAttrString(type, "_make");
+    return Object::check(is_named ? PyObject_CallMethod(type, "_make", "(O)", result.get())
+                                  : PyObject_CallOneArg(type, result.get()));
   }
   return Object::borrow(like);
 }
@@ -83,14 +90,14 @@ struct Signature {
   std::vector<bool> numbers;
   std::vector<graph::Meta> parameters;
   bool grad;
-  std::unique_ptr<graph::ProgramOp> op;  // none: the body runs as it is
+  std::shared_ptr<graph::ProgramOp> op;  // none: the body runs as it is
   ~Signature();
   Object result;  // nested as the body nests it, with metas in it
 };
 
 // A Program that a pending op may still run is kept until nothing is pending any more.
-void bury(std::unique_ptr<graph::ProgramOp> op) {
-  static std::vector<std::unique_ptr<graph::ProgramOp>> graveyard;
+void bury(std::shared_ptr<graph::ProgramOp> op) {
+  static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
   if (graph::Pending::live() == 0) graveyard.clear();
   if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
 }
@@ -148,6 +155,17 @@ Object look_up(const Guard& guard) {
                                         : PyObject_GetAttr(guard.container, guard.key));
 }
 
+// Of numbers and texts: made anew, but the same.
+bool is_equal(PyObject* a, PyObject* b) {
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  return (PyLong_CheckExact(a) || PyUnicode_CheckExact(a)) &&
+         PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
 // Whether the body would find outside what it found before, but for tensors in the place of others.
 bool finds_the_same(PyCell& cell) {
   for (Guard& guard : *cell.guards) {
@@ -159,9 +177,7 @@ bool finds_the_same(PyCell& cell) {
       PyList_SetItem(cell.parameters, guard.parameter, Py_NewRef(found.get()));
       continue;
     }
-    const bool same_length = guard.key == length_function && found &&
-                             PyLong_AsSsize_t(found.get()) == PyLong_AsSsize_t(guard.found);
-    if (!same_length) return false;
+    if (!found || !is_equal(found.get(), guard.found)) return false;
   }
   return true;
 }
@@ -189,6 +205,7 @@ void look_outside(PyCell& cell, bool changed) {
     if (!PyArg_ParseTuple(PyList_GET_ITEM(guards, i), "OOOn", &guard.container, &guard.key,
                           &guard.found, &guard.parameter))
       throw PythonError{};
+    if (guard.parameter >= 0) guard.found = PyList_GET_ITEM(parameters, guard.parameter);
   }
 }
 
@@ -221,7 +238,7 @@ bool collect_tensors(PyObject* object, Values& found) {
     found.push_back(value_of(object));
     return true;
   }
-  if (PyTuple_Check(object) || PyList_Check(object)) {
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
       if (!collect_tensors(PySequence_Fast_GET_ITEM(object, i), found)) return false;
     }
@@ -230,21 +247,26 @@ bool collect_tensors(PyObject* object, Values& found) {
   return object == Py_None;
 }
 
-// Runs the body over metas and notes its ops.
-void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
-                  Signature& signature) {
+// What was seen of a body that ran over metas.
+struct Look {
   Values metas;
+  graph::Program program;
+  Object result;
+  std::string refusal;  // why the body must run as it is
+};
+
+Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments) {
+  Look look;
   std::vector<Object> tensors;
   graph::ProgramBuilder builder;
   for (const Value& leaf : arguments.leaves) {
-    metas.push_back(meta_of(leaf));
-    builder.add_input(metas.back());
-    tensors.push_back(Object::check(wrap(metas.back())));
+    look.metas.push_back(meta_of(leaf));
+    builder.add_input(look.metas.back());
+    tensors.push_back(Object::check(wrap(look.metas.back())));
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
     const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
-    metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
-    signature.parameters.push_back({value.sizes(), value.dtype()});
+    look.metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
     builder.add_input(value);
   }
   std::vector<Object> given;
@@ -253,40 +275,81 @@ void look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     given.push_back(rebuild(args[i], [&] { return tensors[next++]; }));
   std::vector<PyObject*> stack;
   for (const Object& object : given) stack.push_back(object.get());
-  Object result;
   {
     graph::ModesGuard guard;
     modes = graph::Modes{.grad = false, .executor = &graph::meta_executor(), .tracer = &builder};
-    result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
+    look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
   }
-  if (!result) {
+  Values outputs;
+  if (!look.result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     const Object held[] = {Object(type), Object(value), Object(trace)};
     const Object text(value ? PyObject_Str(value) : nullptr);
     PyErr_Clear();
-    set_note(cell, text ? PyUnicode_AsUTF8(text.get()) : "its body failed");
-    return;
+    look.refusal = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
+  } else if (!builder.refusal.empty()) {
+    look.refusal = "its body " + builder.refusal;
+  } else if (!collect_tensors(look.result.get(), outputs)) {
+    look.refusal = "it returns something that is not a tensor";
+  } else {
+    look.program = builder.finish(outputs);
   }
-  Values outputs;
-  if (!collect_tensors(result.get(), outputs)) {
-    set_note(cell, "it returns something that is not a tensor");
-    return;
+  return look;
+}
+
+// A second look tells what a body makes from what it finds: what is the same tensor both times came
+// from outside, unseen, and what differs would differ at each call. Empty: nothing is wrong.
+std::string compare(const graph::Program& first, const graph::Program& second) {
+  const char* differs = "its body does something else each time";
+  if (first.instructions.size() != second.instructions.size() || first.outputs != second.outputs ||
+      first.constants.size() != second.constants.size()) {
+    return differs;
   }
-  graph::Program program = builder.finish(outputs);
-  for (const graph::Instruction& instruction : program.instructions) {
-    if (instruction.op->random) {
-      set_note(cell, "its body draws random numbers");
-      return;
+  for (size_t i = 0; i < first.instructions.size(); ++i) {
+    const graph::Instruction &a = first.instructions[i], &b = second.instructions[i];
+    if (a.op->random) return "its body draws random numbers";
+    if (a.op != b.op || !(a.attributes == b.attributes) ||
+        !std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end())) {
+      return differs;
     }
   }
+  for (size_t i = 0; i < first.constants.size(); ++i) {
+    const Value &a = first.constants[i], &b = second.constants[i];
+    if (a == b && !a->is_number) return "it reads a tensor from outside, where it is not seen";
+    if (!a.array().storage || !b.array().storage) return "its body keeps tensors for the next call";
+    if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return differs;
+    const Array x = graph::own_memory(a), y = graph::own_memory(b);
+    if (std::memcmp(x.data(), y.data(), a.count() * tensor::item_size(a.dtype())) != 0)
+      return differs;
+  }
+  const int results = first.input_count + static_cast<int>(first.constants.size());
+  for (int slot : first.outputs) {
+    if (slot >= first.input_count && slot < results) return "it returns what no op has made";
+  }
+  return {};
+}
+
+// Looks at the body, and makes the Program that runs this kind of call.
+void make_program(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
+                  Signature& signature) {
+  Look look = look_at_body(cell, args, count, arguments);
+  if (look.refusal.empty()) {
+    const Look again = look_at_body(cell, args, count, arguments);
+    look.refusal = again.refusal.empty() ? compare(look.program, again.program) : again.refusal;
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
+    const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
+    signature.parameters.push_back({value.sizes(), value.dtype()});
+  }
+  if (!look.refusal.empty()) return set_note(cell, look.refusal.c_str());
   uint32_t weights = 0;
-  for (size_t i = arguments.leaves.size(); i < metas.size() && i < 32; ++i) weights |= 1u << i;
+  for (size_t i = arguments.leaves.size(); i < look.metas.size() && i < 32; ++i) weights |= 1u << i;
   const char* name = PyUnicode_AsUTF8(cell.name);
   signature.op =
-      std::make_unique<graph::ProgramOp>(name ? name : "cell", std::move(program), metas, weights,
-                                         graph::BatchRule(exec::run_program_rows));
-  signature.result = std::move(result);
+      std::make_shared<graph::ProgramOp>(name ? name : "cell", std::move(look.program), look.metas,
+                                         weights, graph::BatchRule(exec::run_program_rows));
+  signature.result = std::move(look.result);
 }
 
 PyObject* call_body(PyCell& cell, PyObject* const* args, size_t flags, PyObject* keywords) {
@@ -308,29 +371,31 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     for (size_t i = 0; i < count; ++i) {
       if (!flatten(args[i], arguments)) return call_body(cell, args, flags, keywords);
     }
-    Signature* found = nullptr;
-    for (Signature& signature : *cell.signatures) {
-      if (!fits(signature, arguments, cell.parameters)) continue;
-      found = &signature;
-      break;
-    }
-    if (!found) {
-      if (cell.signatures->size() == most_signatures) cell.signatures->pop_front();
-      found = &cell.signatures->emplace_back();
+    auto found =
+        std::find_if(cell.signatures->begin(), cell.signatures->end(),
+                     [&](const Signature& one) { return fits(one, arguments, cell.parameters); });
+    if (found == cell.signatures->end()) {
+      std::list<Signature> made(1);  // not among the others yet: they may go while the body runs
+      found = made.begin();
       found->shape = arguments.shape;
       found->grad = modes.grad;
       for (const Value& leaf : arguments.leaves) {
         found->metas.push_back({leaf.sizes(), leaf.dtype()});
         found->numbers.push_back(leaf->is_number);
       }
-      look_at_body(cell, args, count, arguments, *found);
+      make_program(cell, args, count, arguments, *found);
+      if (cell.signatures->size() >= most_signatures) cell.signatures->pop_front();
+      cell.signatures->splice(cell.signatures->end(), made);
     }
     if (!found->op) return call_body(cell, args, flags, keywords);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i)
       arguments.leaves.push_back(value_of(PyList_GET_ITEM(cell.parameters, i)));
-    const Values outputs = graph::record(*found->op, arguments.leaves);
+    // Other threads may let go of the signature while it runs.
+    const std::shared_ptr<graph::ProgramOp> op = found->op;
+    const Object result = Object::borrow(found->result.get());
+    const Values outputs = graph::record(*op, arguments.leaves);
     size_t next = 0;
-    return rebuild(found->result.get(), [&] { return Object(wrap(outputs[next++])); }).release();
+    return rebuild(result.get(), [&] { return Object(wrap(outputs[next++])); }).release();
   });
 }
 
@@ -556,8 +621,8 @@ void define_cells(PyObject* module) {
   auto make_type = [&] {
     return reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
   };
-  cell_type = make_type();
   slots[std::size(slots) - 2] = {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)};
+  cell_type = make_type();
   spec.name = "weft._core.CellForward";
   spec.flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
   forward_type = make_type();

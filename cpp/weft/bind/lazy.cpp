@@ -48,7 +48,9 @@ void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
     if (value && value->mapped) graph::refuse_reading(*value->mapped);
     if (value && !value.array().storage && !value->pending) {
-      base::fail(ErrorKind::value, "a cell's body reads a value, but it is run once for all");
+      graph::refuse_in_program("reads a value");
+      base::fail(ErrorKind::value, "this tensor was kept by a cell's body while it was looked at, ",
+                 "and has no values");
     }
   }
   graph::close_strand();

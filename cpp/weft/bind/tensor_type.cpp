@@ -3,6 +3,7 @@
 #include "weft/autograd/in_place.h"
 #include "weft/bind/python.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 #include "weft/graph/ties.h"
 #include "weft/tensor/promotion.h"
@@ -277,7 +278,10 @@ PyObject* get_ndim(PyObject* self, void*) {
   return PyLong_FromLongLong(tensor_of(self).array().rank());
 }
 PyObject* get_requires_grad(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(tensor_of(self).requires_grad()); });
+  return guarded([&] {
+    graph::refuse_in_program("asks whether a gradient is needed");
+    return PyBool_FromLong(tensor_of(self).requires_grad());
+  });
 }
 int set_requires_grad(PyObject* self, PyObject* wanted, void*) {
   return guarded(
@@ -331,6 +335,7 @@ int set_data(PyObject* self, PyObject* data, void*) {
       [&] {
         if (!data || !is_tensor(data)) raise(PyExc_TypeError, "data must be a Tensor");
         graph::share_memory(tensor_of(self));
+        graph::demand(value_of(self));
         tensor_of(self).replace(computed_value_of(data));
         return 0;
       },

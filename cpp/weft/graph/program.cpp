@@ -186,4 +186,10 @@ std::string Program::to_string() const {
   return out.str();
 }
 
+void refuse_in_program(const char* why) {
+  if (!modes.tracer) return;
+  modes.tracer->refusal = why;
+  base::fail(base::ErrorKind::value, "a cell's body ", why, ", but it is run once for all");
+}
+
 }  // namespace weft::graph

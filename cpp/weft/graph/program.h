@@ -61,6 +61,8 @@ class ProgramBuilder {
   void alias(const Value& other, const Value& value);
   Program finish(std::span<const Value> outputs);  // drops what no output needs
 
+  std::string refusal;  // why what was noted is not all that happened
+
  private:
   int slot_of(const Value& value);
   int new_slot(const Value& value);
@@ -69,5 +71,8 @@ class ProgramBuilder {
   std::vector<Value> aliases_;
   std::unordered_map<const ValueData*, int> slots_;
 };
+
+// Before what a Program cannot repeat: while one is made of a cell's body, it is refused.
+void refuse_in_program(const char* why);
 
 }  // namespace weft::graph

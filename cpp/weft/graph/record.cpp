@@ -249,8 +249,9 @@ void attach(const Op& op, const Attributes& attributes, std::span<const Value> i
 }  // namespace
 
 bool needs_gradient(const Call& call, Need need, std::span<const Value> outputs) {
-  return modes.grad && need.needs && call.op.differentiable() && !outputs.empty() &&
-         tensor::is_floating(outputs[0].dtype());
+  return modes.grad && need.needs && call.op.differentiable() &&
+         std::any_of(outputs.begin(), outputs.end(),
+                     [](const Value& output) { return tensor::is_floating(output.dtype()); });
 }
 
 void mark_outputs(const Call& call, std::span<Value> outputs, Need need) {

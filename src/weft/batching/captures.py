@@ -29,9 +29,11 @@ _MISSING = object()
 # What cannot change while it is the same object.
 _CONSTANTS = (
     *(int, float, complex, str, bytes, bool, frozenset, type(None), type, Enum, range, ModuleType),
+    *(slice, type(...), property),
     *(BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType),
     *(_core.dtype, device, np.generic, np.dtype, np.ufunc),
 )
+_CONTAINERS = (list, dict, set, bytearray, np.ndarray)
 _FUNCTIONS = (FunctionType, MethodType, _core.Cell, _core.CellForward)
 
 
@@ -60,6 +62,13 @@ def read_paths(code: CodeType) -> tuple[Path, ...]:
         if isinstance(constant, CodeType):
             found.update(dict.fromkeys(read_paths(constant)))
     return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def read_names(code: CodeType) -> frozenset[str]:
+    """Return the names of attributes, and others, that code and code inside it has."""
+    inside = (read_names(part) for part in code.co_consts if isinstance(part, CodeType))
+    return frozenset(code.co_names).union(*inside)
 
 
 def _paths(code: CodeType) -> Iterator[Path]:
@@ -113,20 +122,26 @@ class Captures:
         self.modules: list[Any] = []
         self.unknown = ""
         self._guards: dict[tuple[int, Any], tuple[Any, Any, Any]] = {}
+        self._visits: dict[int, int] = {}  # how often a tensor was found
+        self._names: set[str] = set()  # attributes that code takes of whatever it has
         self._seen: dict[tuple[int, ...], Any] = {}
 
     def guards(self) -> list[Guard]:
         """Return what must be found where.
 
-        A tensor that is found in one place only, and is not a module's, may be another one later.
+        A tensor that is found in one place only, and is not a module's, may be another one later;
+        the guard does not keep it.
         """
         places = [id(found) for _, _, found in self._guards.values()]
         soft = {
             id(tensor): index
             for index, tensor in enumerate(self._alone())
-            if places.count(id(tensor)) == 1
+            if places.count(id(tensor)) == 1 and self._visits[id(tensor)] == 1
         }
-        return [Guard(*guard, soft.get(id(guard[2]), -1)) for guard in self._guards.values()]
+        return [
+            Guard(container, key, None if id(found) in soft else found, soft.get(id(found), -1))
+            for container, key, found in self._guards.values()
+        ]
 
     def parameters(self) -> list[_core.Tensor]:
         """Return the tensors that it reads, those of modules last."""
@@ -143,6 +158,13 @@ class Captures:
         of_modules = self._of_modules()
         return [tensor for tensor in self.tensors if id(tensor) not in of_modules]
 
+    def read(self, body: Any) -> None:
+        """Look at all that a function, a method or a module reads."""
+        if isinstance(body, MethodType) and _is_module(body.__self__):
+            self.read_module(body.__self__)
+        self._visit(body, "the body")
+        self.follow_names()
+
     # ---- functions -------------------------------------------------------------------------------
 
     def read_function(self, function: Any, owner: Any = _MISSING) -> None:
@@ -154,6 +176,7 @@ class Captures:
         if not isinstance(function, FunctionType) or _is_ours(function):
             return
         code = function.__code__
+        self._names.update(read_names(code))
         if not self._is_new(code, owner, *(function.__closure__ or ())):
             return
         owner_name = code.co_varnames[0] if code.co_argcount and owner is not _MISSING else None
@@ -178,6 +201,39 @@ class Captures:
             for kind in type(part).__mro__:
                 self.read_function(kind.__dict__.get("forward"), part)
 
+    def follow_names(self) -> None:
+        """Look at what is reached by names that are not known: an attribute of each module.
+
+        `for layer in self.layers: layer.step(x)` reads all that `step` reads.
+        """
+        before = -1
+        while before != len(self._seen):
+            before = len(self._seen)
+            for part in [part for module in self.modules for part in module.modules()]:
+                if _is_ours(type(part)):
+                    continue
+                for name in list(self._names):
+                    found = part.__dict__.get(name, _MISSING)
+                    if found is _MISSING:
+                        self._read_attribute_of_class(part, name)
+                    elif not isinstance(found, _core.Tensor):
+                        self._visit(found, f"{type(part).__name__}.{name}")
+
+    def _read_attribute_of_class(self, value: Any, name: str) -> None:
+        """Look at a method, a property, or what all instances share."""
+        for kind in type(value).__mro__:
+            found = kind.__dict__.get(name, _MISSING)
+            if found is _MISSING or _is_ours(kind):
+                continue
+            if isinstance(found, property):
+                self.read_function(found.fget, value)
+            elif isinstance(found, (FunctionType, _core.Cell, _core.CellForward)):
+                self.read_function(found, value)
+            elif isinstance(found, (staticmethod, classmethod)):
+                self.read_function(cast("Any", found).__func__)
+            else:
+                self._guard(value, name, getattr(value, name, None))
+
     # ---- paths -----------------------------------------------------------------------------------
 
     def _read(self, container: Any, key: Any, path: Path) -> None:
@@ -192,24 +248,29 @@ class Captures:
         """Go along a path as far as it is one, and look at what is at its end."""
         shown = path.name
         for kind, key in path.steps:
-            if isinstance(value, (_core.Tensor, FunctionType, _core.Cell)):
+            if isinstance(value, _core.Tensor):
                 break
             if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "weft":
                 return
-            container: Any = value
-            if kind == "attribute":
-                attributes: Any = getattr(value, "__dict__", None)
-                if type(attributes) is dict and key in attributes:
-                    container = cast("Any", attributes)
-            elif not isinstance(value, (list, dict, tuple)):
-                break
+            attributes: Any = getattr(value, "__dict__", None)
+            if kind == "item":
+                if type(value) not in (list, dict, tuple):
+                    break
+                container: Any = value
+            elif type(attributes) is dict and key in attributes:
+                container = cast("Any", attributes)
+            else:
+                # What its class has; what a property computes is seen in what that reads.
+                if not isinstance(value, (type, ModuleType)):
+                    self._read_attribute_of_class(value, key)
+                    break
+                container = value
             found = _look_up(container, key)
             if found is _MISSING:
                 break
             if _is_module(value):
-                # Setting an attribute of a module is seen by itself.
-                self.read_module(value)
-            elif not isinstance(value, tuple) and not isinstance(found, MethodType):
+                self.read_module(value)  # setting an attribute of a module is seen by itself
+            elif not isinstance(value, tuple):
                 self._guard(container, key, found)
             value = found
             shown += f".{key}" if kind == "attribute" else f"[{key!r}]"
@@ -220,19 +281,21 @@ class Captures:
         if isinstance(value, _CONSTANTS):
             pass
         elif isinstance(value, _core.Tensor):
-            if not any(value is other for other in self.tensors):
+            self._visits[id(value)] = self._visits.get(id(value), 0) + 1
+            if self._visits[id(value)] == 1:
                 self.tensors.append(value)
         elif _is_module(value):
             self.read_module(value)
         elif isinstance(value, _FUNCTIONS):
             self.read_function(value)
-        elif isinstance(getattr(value, "__wrapped__", None), FunctionType):
-            self.read_function(value.__wrapped__)
-        elif self._is_new(value):
+        elif type(value).__module__ == "functools" and not isinstance(value, partial):
+            self.read_function(getattr(value, "__wrapped__", None))
+        elif self._is_new(value) and not self.unknown:
             self._visit_parts(value, path)
 
     def _visit_parts(self, value: Any, path: str) -> None:
         attributes: Any = getattr(value, "__dict__", None)
+        kind = type(value).__name__
         if isinstance(value, tuple):
             for part in cast("tuple[Any, ...]", value):
                 self._visit(part, path)
@@ -245,15 +308,17 @@ class Captures:
         elif isinstance(value, partial):
             for part in cast("list[Any]", [value.func, *value.args, *value.keywords.values()]):
                 self._visit(part, path)
-        elif callable(value) and _is_ours(value):
+        elif callable(value) and _is_ours(value) and not isinstance(value, _CONTAINERS):
             pass
-        elif type(attributes) is dict:
+        elif type(attributes) is dict and not isinstance(value, _CONTAINERS):
+            self._guard(attributes, len, len(cast("dict[str, Any]", attributes)))
             for key, part in cast("dict[str, Any]", attributes).items():
                 self._guard(attributes, key, part)
                 self._visit(part, f"{path}.{key}")
-            self.read_function(type(value).__dict__.get("__call__"), value)
+            for name in ("__call__", *self._names):
+                self._read_attribute_of_class(value, name)
         else:
-            self.unknown = self.unknown or f"{path}, a {type(value).__name__}"
+            self.unknown = self.unknown or f"{path}, a {kind}"
 
     def _guard(self, container: Any, key: Any, found: Any) -> None:
         self._guards.setdefault((id(container), key), (container, key, found))
@@ -290,4 +355,5 @@ def _is_wrapper(function: Any) -> bool:
 
 def _is_ours(thing: Any) -> bool:
     """Tell whether it is made where nothing depends on what users change."""
-    return str(thing.__module__).partition(".")[0] in ("weft", "numpy", "operator")
+    name = str(getattr(thing, "__module__", ""))
+    return name.partition(".")[0] in ("weft", "numpy", "operator", "builtins")

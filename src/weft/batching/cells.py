@@ -39,9 +39,10 @@ class Watch:
             return None
         self.changes += changed
         captures = Captures()
-        if isinstance(self.owner, _core.Forward):
-            captures.read_module(self.owner)
-        captures.read_function(self.body)
+        try:
+            captures.read(self.body)
+        except Exception as error:  # noqa: BLE001 - what runs there is the user's: a property
+            captures.unknown = f"what raises {type(error).__name__}"
         self.modules = captures.modules
         self.parts = self._versions()
         if any(part._hooks is not None for part in self._modules() if part is not self.owner):
@@ -119,7 +120,8 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal due
         result = replay(*args, **kwargs)
-        if due >= 1:
+        made = args[0].__dict__["_weft_cell"] if isinstance(replay, _core.CellForward) else replay
+        if due >= 1 and not made.note:
             due -= 1
             before = _core.set_grad_enabled(False)
             try:

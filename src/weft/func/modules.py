@@ -8,7 +8,7 @@ from typing import Any
 
 from weft import _core
 from weft._tensor import Tensor
-from weft.nn.module import Module
+from weft.nn.module import Module, note_change
 
 
 def functional_call(
@@ -160,5 +160,4 @@ def _replaced(module: Module, given: dict[str, Tensor]) -> Generator[None]:
 
 def _put(state: dict[str, Any], name: str, tensor: Any) -> None:
     state[name] = tensor
-    state["_version"] = state.get("_version", 0) + 1  # cells look at the module again
-    _core.bump_epoch()
+    note_change(state)

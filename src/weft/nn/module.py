@@ -56,6 +56,12 @@ class IncompatibleKeys(NamedTuple):
         )
 
 
+def note_change(state: dict[str, Any]) -> None:
+    """Say that a module's dictionary was changed: cells look at the module again."""
+    state["_version"] = state.get("_version", 0) + 1
+    _core.bump_epoch()
+
+
 class _Registered(MutableMapping[str, Any]):
     """One kind of a module's registered attributes, as a live dictionary."""
 
@@ -71,10 +77,12 @@ class _Registered(MutableMapping[str, Any]):
         return self._values[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
+        note_change(self._values)
         self._names[name] = None
         self._values[name] = value
 
     def __delitem__(self, name: str) -> None:
+        note_change(self._values)
         del self._names[name]
         del self._values[name]
 
@@ -150,8 +158,7 @@ class Module(_core.Forward):
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
-        state["_version"] = state.get("_version", 0) + 1
-        _core.bump_epoch()
+        note_change(state)
         if isinstance(value, Parameter):
             self._claim(name, "_parameter_names", "parameters")
             state[name] = value
@@ -197,6 +204,7 @@ class Module(_core.Forward):
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
+        note_change(self.__dict__)
         for table in ("_parameter_names", "_buffer_names", "_module_names"):
             self.__dict__[table].pop(name, None)
         self._transient_names.discard(name)
@@ -256,6 +264,7 @@ class Module(_core.Forward):
                 f"register_parameter(): {name} is the result of an operation; a parameter must be "
                 "a leaf. Compute the value in forward instead."
             )
+        note_change(self.__dict__)
         self._parameter_names[name] = None
         self.__dict__[name] = param
 
@@ -285,6 +294,7 @@ class Module(_core.Forward):
                 f"register_buffer(): {name} must be a tensor or None, not a "
                 f"{type(tensor).__name__}."
             )
+        note_change(self.__dict__)
         self._buffer_names[name] = None
         self.__dict__[name] = tensor
         if persistent:
@@ -308,6 +318,7 @@ class Module(_core.Forward):
                 f"{type(module).__name__}."
             )
         self._check_new_name(name, "module", self._module_names)
+        note_change(self.__dict__)
         self._module_names[name] = None
         self.__dict__[name] = module
 
@@ -1041,8 +1052,7 @@ class Module(_core.Forward):
     def _own_hooks(self) -> Hooks:
         if self._hooks is None:
             self.__dict__["_hooks"] = Hooks()
-            _core.bump_epoch()
-            self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
+            note_change(self.__dict__)
         return cast("Hooks", self._hooks)
 
     def register_forward_pre_hook(
