@@ -131,3 +131,9 @@ def test_non_contiguous_inputs() -> None:
     assert not x.is_contiguous()
     assert gradcheck(lambda x: x.exp(), (x,))
     assert gradgradcheck(lambda x: x.exp(), (x,), gen_non_contig_grad_outputs=True)
+
+
+def test_a_jacobian_that_would_take_hours_is_refused() -> None:
+    x = weft.ones(100_000, dtype=weft.float64, requires_grad=True)
+    with pytest.raises(ValueError, match="has 100000 x 100000 elements"):
+        gradcheck(lambda x: x * 2, x)

@@ -529,9 +529,71 @@ def write_when_the_first_is_gone(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
     return first, z, second * 0
 
 
+def detach_what_was_computed(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    d = y.detach()
+    if d.sum() > -1:
+        d.data.add_(1)
+    h = y * 1
+    first = h.detach()
+    first.sum().item()
+    second = h.detach()
+    second.add_(1)
+    return y, d, h, first, second
+
+
+def write_a_view_that_was_computed(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x.repeat(2) * 1
+    part = y[1:3]
+    part.tolist()
+    part.detach().fill_(9.0)
+    return y, part
+
+
+def write_when_the_root_is_gone(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x * 2
+    first, second, part = y.detach(), y.detach(), y[:1].detach()
+    del y
+    first.add_(10)
+    return first, second, part
+
+
+def require_gradients_of_a_view(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x.repeat(2).reshape(2, 2) * 2
+    part = y[0].requires_grad_()
+    (part * part).sum().backward()
+    assert part.grad is not None
+    return part, part.grad, weft.tensor(part.shape)
+
+
+def replace_data(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    w = weft.ones(2, requires_grad=True)
+    y = (w * x).exp()
+    y.data = weft.zeros(2)
+    y.sum().backward()
+    assert w.grad is not None
+    return y.detach(), weft.tensor(y.requires_grad)
+
+
+def move_what_a_view_by_strides_sees(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+    y = x.repeat(2).reshape(2, 2) * 2
+    y.tolist()
+    first = y.diagonal()
+    y.detach()
+    second = y.as_strided((2,), (2,), y.storage_offset() + 1)
+    y.add_(1)
+    return first, second, y
+
+
 @pytest.mark.parametrize(
     "run",
     [
+        move_what_a_view_by_strides_sees,
+        detach_what_was_computed,
+        write_a_view_that_was_computed,
+        write_when_the_root_is_gone,
+        require_gradients_of_a_view,
+        replace_data,
         write_detached,
         write_after_computing,
         write_a_view,

@@ -14,11 +14,15 @@ using base::ErrorKind;
 TensorData::~TensorData() {
   if (tied) [[unlikely]]
     leave_ties(*this);
+  stop_being_leaf();
+  hold(Value());
+}
+
+void TensorData::stop_being_leaf() {
   if (value_ && value_->producer && value_->producer->is_leaf() &&
       value_->producer->extras->leaf->tensor == this) {
     value_->producer->extras->leaf->tensor = nullptr;
   }
-  hold(Value());
 }
 
 void TensorData::set_requires_grad(bool wanted) {
@@ -49,9 +53,24 @@ void TensorData::set_requires_grad(bool wanted) {
         ErrorKind::gradient,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   }
-  if (current->row != ValueData::whole) rebind(Value(own_memory(current)));
+  if (base_) {
+    ModesGuard guard;
+    modes.lazy = false;
+    leave_batch(*this);
+    value();  // made again from the base, if that has other memory now
+  } else if (current->row != ValueData::whole) {
+    rebind(Value(own_memory(current)));
+  }
   value_->producer = make_leaf_node(this);
   value_->requires_grad = true;
+}
+
+void leave_batch(TensorData& tensor) {
+  TensorData& root = tensor.base() ? *tensor.base() : tensor;
+  const Value shared = demand(root.value());
+  if (shared->row == ValueData::whole && tensor.value()->row == ValueData::whole) return;
+  leave_batch(shared);
+  root.rebind(shared);
 }
 
 Array own_memory(const Value& value) {
@@ -61,13 +80,9 @@ Array own_memory(const Value& value) {
 }
 
 void TensorData::replace(Value value) {
-  const bool wanted = value_->requires_grad;
-  base::Ref<Node> producer = value_->producer;
-  const uint32_t output = value_->output;
-  hold(Value(value.array()));
-  value_->producer = std::move(producer);
-  value_->output = output;
-  value_->requires_grad = wanted;
+  Value fresh(value.array());
+  fresh->take_history(*value_.get());
+  hold(std::move(fresh));
   base_.reset();
   root_ = Value();
   ++generation_;

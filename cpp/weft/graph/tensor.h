@@ -34,6 +34,7 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
   void set_requires_grad(bool wanted);
   // Replaces the value, and with it what views of this tensor are views of.
   void rebind(Value value) {
+    if (value_->producer != value->producer) stop_being_leaf();
     hold(std::move(value));
     ++generation_;
   }
@@ -62,6 +63,8 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
 
  private:
   void refresh();
+  // Gradients of the leaf that it was no longer go to it.
+  void stop_being_leaf();
   void hold(Value value) {
     if (value_) --value_->handles;
     value_ = std::move(value);
@@ -78,6 +81,10 @@ using TensorRef = base::Ref<TensorData>;
 
 // What is tied to a tensor no longer is: it dies.
 void leave_ties(const TensorData& tensor);
+
+// A row of a batch lies in memory with its neighbours, and a view of it may have been computed with
+// others, as a copy: gives the tensor, or what it is a view of, memory of its own.
+void leave_batch(TensorData& tensor);
 
 // A copy of the value's memory: a row of a batch shares its memory with its neighbours.
 Array own_memory(const Value& value);

@@ -57,8 +57,11 @@ void forget(Ties& ties) {
 }  // namespace
 
 TensorRef detach(TensorData& tensor) {
-  const Value value = tensor.value();
-  TensorRef result(new TensorData(detach(value, Cut::detach)));
+  if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used()) {
+    share_memory(tensor);
+    leave_batch(tensor);
+  }
+  TensorRef result(new TensorData(detach(tensor.value(), Cut::detach)));
   if (result->last_value()->pending) tie(tensor, *result);
   return result;
 }
@@ -86,8 +89,17 @@ void share_memory(TensorData& tensor) {
 
 void leave_ties(const TensorData& tensor) {
   const std::shared_ptr<Ties> ties = all_ties.at(&tensor);
-  if (ties->root == &tensor || ties->detached.size() == 1) return forget(*ties);
-  std::erase_if(ties->detached, [&](const auto& one) { return one.tensor == &tensor; });
+  if (ties->detached.size() == 1) return forget(*ties);
+  if (ties->root == &tensor) {
+    // One that shows all of it takes its place.
+    const auto heir = std::find_if(ties->detached.begin(), ties->detached.end(),
+                                   [](const auto& one) { return one.chain.empty(); });
+    if (heir == ties->detached.end()) return forget(*ties);
+    ties->root = heir->tensor;
+  }
+  const TensorData* gone = ties->root == &tensor ? nullptr : &tensor;
+  std::erase_if(ties->detached,
+                [&](const auto& one) { return one.tensor == gone || one.tensor == ties->root; });
   all_ties.erase(&tensor);
 }
 

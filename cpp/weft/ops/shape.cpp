@@ -368,7 +368,9 @@ OP(strided_view,
   .shape = [](Call& call) {
     const Array& input = call.in(0);
     const Dims &sizes = call.integers("size"), &strides = call.integers("stride");
-    const int64_t offset = call.integer("storage_offset");
+    // A row of a batch may have got other memory since.
+    const int64_t moved = input.storage ? input.offset - call.integer("input_offset") : 0;
+    const int64_t offset = call.integer("storage_offset") + moved;
     check_strides(call, sizes, strides, offset);
     check_strides(call, input.sizes, call.integers("input_stride"), call.integer("input_offset"));
     const int64_t reach = input.view(sizes, strides, offset).extent().second;

@@ -239,6 +239,9 @@ def _places(tensor: Tensor) -> Iterator[tuple[int, ...]]:
             index[dim] = 0
 
 
+_MOST_ELEMENTS = 2**26
+
+
 def _numerical(
     func: Callable[..., Any], arguments: tuple[Any, ...], tensor: Tensor, eps: float
 ) -> list[list[list[float]]]:
@@ -310,6 +313,13 @@ def _check(
 ) -> None:
     chosen = _differentiable(arguments)
     tensors = tuple(chosen.values())
+    rows = sum(output.numel() for output in _outputs(func, arguments))
+    for place, tensor in chosen.items():
+        if rows * tensor.numel() > _MOST_ELEMENTS:
+            raise ValueError(
+                f"gradcheck: the Jacobian for input {place} has {rows} x {tensor.numel()} "
+                "elements, which would take hours; check a smaller input"
+            )
     expected = {place: _numerical(func, arguments, tensor, eps) for place, tensor in chosen.items()}
     for number, output in enumerate(_outputs(func, arguments)):
         if not output.requires_grad:
