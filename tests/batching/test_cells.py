@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -272,5 +273,7 @@ def test_check_looks_at_a_share_of_the_calls(capsys: pytest.CaptureFixture[str])
     assert weft.allclose(y, module.linear(weft.ones(2)) * 2)
     # Twice to see what it is made of, then for the first and the fifth call.
     assert capsys.readouterr().out.split() == ["runs"] * 4
+    double = weft.cell(partial(weft.mul, 2.0), check=1.0)
+    assert double(weft.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(ValueError, match="check must be between 0 and 1, not 2"):
         weft.cell(check=2)

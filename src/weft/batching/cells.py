@@ -115,6 +115,7 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
     if share == 0:
         return replay
     due = 1.0
+    name = getattr(body, "__name__", "cell")
 
     @wraps(body, assigned=("__name__", "__qualname__", "__doc__"))
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -125,7 +126,7 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
             due -= 1
             before = _core.set_grad_enabled(False)
             try:
-                _compare(body.__name__, result, body(*args, **kwargs))
+                _compare(name, result, body(*args, **kwargs))
             finally:
                 _core.set_grad_enabled(before)
         due += share
