@@ -69,12 +69,13 @@ def cell(target: None = None, *, check: float = 0.0) -> Callable[[Target], Targe
 def cell(target: Any = None, *, check: float = 0.0) -> Any:
     """Make a function, or the forward of a Module class, one op of the graph.
 
-    The body is run once for each kind of call (shapes, dtypes, nesting of arguments) to see which
-    ops it is made of; from then on a call replays those in C++. In a batch, cells of many examples
-    run together, op by op. The body must be pure: it may not read values or change anything. What
-    it reads from outside (parameters, tensors and numbers of a closure, globals and their
-    attributes) is as it is at each call. A body that reads a value, draws random numbers, has hooks
-    inside or reads what cannot be watched, such as a NumPy array, runs as it is.
+    The body is run for each kind of call (shapes, dtypes, nesting of arguments) to see which ops it
+    is made of, twice, to see that they are the same; from then on a call replays those in C++. In a
+    batch, cells of many examples run together, op by op. The body must be pure: it may not read
+    values or change anything. What it reads from outside (parameters, tensors and numbers of a
+    closure, globals and their attributes) is as it is at each call. A body that reads a value,
+    draws random numbers, has hooks inside, writes in place or reads what cannot be watched, such as
+    a NumPy array, runs as it is.
 
     Args:
         target: A function of tensors, numbers and tuples or lists of them, or a Module class.
