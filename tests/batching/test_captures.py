@@ -610,6 +610,45 @@ def test_what_cannot_be_watched_is_said() -> None:
     assert weft.equal(reads_iterator(X), X + 2)
 
 
+def test_a_cell_that_can_be_one_again_is_no_longer_named() -> None:
+    @weft.cell
+    class ReadsValue(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.value: Any = np.ones(3)
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return x * float(np.mean(self.value))
+
+    module = ReadsValue()
+    assert weft.equal(module(X), X)
+    assert "ReadsValue" in weft.explain().inlined_cells
+    module.value = 2.0
+    assert weft.equal(module(X), X * 2)
+    assert "ReadsValue" not in weft.explain().inlined_cells
+
+
+def test_looking_for_what_is_read_may_call_the_cell() -> None:
+    class Holder:
+        def __getattr__(self, name: str) -> float:
+            if name != "scale":
+                raise AttributeError(name)
+            if self.__dict__.setdefault("depth", 0) < 3:
+                self.__dict__["depth"] += 1
+                body(X)
+            return float(self.__dict__["depth"])
+
+    holder = Holder()
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * holder.scale
+
+    for _ in range(20):
+        body(X)
+    assert weft.equal(body(X), X * 3)
+
+
 def test_what_changes_at_every_call_runs_as_it_is() -> None:
     count = 0
 

@@ -139,7 +139,12 @@ uint64_t module_epoch = 0;                // how often an attribute of any modul
 PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
 
 void set_note(PyCell& cell, const char* note) {
+  if (*cell.note == note) return;
   *cell.note = note;
+  if (cell.note->empty()) {
+    if (PyDict_DelItem(inlined_cells, cell.name) < 0) PyErr_Clear();  // another of that name did
+    return;
+  }
   const Object text = Object::check(PyUnicode_FromString(note));
   if (PyDict_SetItem(inlined_cells, cell.name, text.get()) < 0) throw PythonError{};
 }
@@ -168,12 +173,16 @@ bool is_equal(PyObject* a, PyObject* b) {
 
 // Whether the body would find outside what it found before, but for tensors in the place of others.
 bool finds_the_same(PyCell& cell) {
-  for (Guard& guard : *cell.guards) {
+  const Object kept = Object::borrow(cell.guard_list);
+  for (size_t i = 0; i < cell.guards->size(); ++i) {
+    const Guard guard = (*cell.guards)[i];
     const Object found = look_up(guard);
     if (!found) PyErr_Clear();
+    // Looking may run code of the user's, which may have called this very cell.
+    if (cell.guard_list != kept.get()) return false;
     if (found.get() == guard.found) continue;
     if (guard.parameter >= 0 && found && is_tensor(found.get())) {
-      guard.found = found.get();
+      (*cell.guards)[i].found = found.get();
       PyList_SetItem(cell.parameters, guard.parameter, Py_NewRef(found.get()));
       continue;
     }
@@ -189,17 +198,15 @@ void look_outside(PyCell& cell, bool changed) {
   if (found.get() == Py_None) return;
   cell.signatures->clear();
   cell.guards->clear();
+  Py_CLEAR(cell.guard_list);
   cell.as_it_is = PyUnicode_Check(found.get());
-  if (cell.as_it_is) {
-    set_note(cell, PyUnicode_AsUTF8(found.get()));
-    return;
-  }
-  cell.note->clear();
+  set_note(cell, cell.as_it_is ? PyUnicode_AsUTF8(found.get()) : "");
+  if (cell.as_it_is) return;
   PyObject *parameters, *guards;
   if (!PyArg_ParseTuple(found.get(), "O!O!", &PyList_Type, &parameters, &PyList_Type, &guards))
     throw PythonError{};
   Py_SETREF(cell.parameters, Py_NewRef(parameters));
-  Py_XSETREF(cell.guard_list, Py_NewRef(guards));
+  cell.guard_list = Py_NewRef(guards);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(guards); ++i) {
     Guard& guard = cell.guards->emplace_back();
     if (!PyArg_ParseTuple(PyList_GET_ITEM(guards, i), "OOOn", &guard.container, &guard.key,
