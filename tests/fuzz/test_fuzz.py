@@ -20,7 +20,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("status", FAULTS)
 def test_notices(status: str) -> None:
-    with Child(timeout=2) as child:
+    with Child(timeout=5) as child:
         answers = list(child.run([["pass"], FAULTS[status], ["pass"]]))
     assert answers[1].status == status, answers[1].text
     # After a failure the process is given up; otherwise the next program runs.

@@ -31,7 +31,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             args=pages.ARGUMENTS,
             viewport={"width": 1440, "height": 900},
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(60_000)
         yield context
         context.close()
 

@@ -71,6 +71,10 @@ class Shown:
             self.wait()
         return self
 
+    def settle(self) -> None:
+        """Wait until all that was asked of the page is done."""
+        self.page.wait_for_function("() => !window.weft || weft.settled()")
+
     def wait(self, condition: str = "true") -> None:
         """Wait until the graph is laid out and a condition on its state `s` holds."""
         self.page.wait_for_function(
@@ -79,9 +83,11 @@ class Shown:
         )
 
     def state(self, side: int | None = None) -> dict[str, Any]:
+        self.settle()
         return self.page.evaluate("side => weft.state(side ?? undefined)", side)
 
     def boxes(self, side: int | None = None) -> list[dict[str, Any]]:
+        self.settle()
         return self.page.evaluate("side => weft.boxes(side ?? undefined)", side)
 
     def box(self, label: str, side: int | None = None) -> dict[str, Any]:
@@ -108,17 +114,21 @@ class Shown:
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
+            self.settle()
 
     def panel(self) -> str:
+        self.settle()
         return self.page.locator(".panel-body").first.inner_text()
 
     def fact(self, name: str) -> str:
         """What the panel says of one thing: "time", "memory"."""
+        self.settle()
         term = self.page.locator(".panel-body dt", has_text=name).first
         return term.evaluate("one => one.nextElementSibling.innerText")
 
     def pixel(self, x: float, y: float) -> tuple[int, int, int]:
         """The colour that is drawn at a place of the page, once what was asked for is drawn."""
+        self.settle()
         red, green, blue = self.page.evaluate(
             """async ([x, y]) => {
                 const frame = () => new Promise(requestAnimationFrame);

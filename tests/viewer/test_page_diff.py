@@ -12,8 +12,7 @@ Show = Callable[..., Shown]
 
 def open_diff(shown: Shown) -> None:
     """Wait until both sides are drawn; a page of two graphs and their diff opens on it."""
-    shown.page.wait_for_function("weft.state(0).ready && weft.state(1).ready")
-    shown.page.wait_for_timeout(200)
+    shown.page.wait_for_function("weft.state(0).ready && weft.state(1).ready && weft.settled()")
 
 
 def test_diff_colours_what_is_only_in_one(show: Show) -> None:

@@ -102,8 +102,6 @@ def go_to(shown: Shown, graph: Graph, number: int) -> None:
     assert found
     for _ in found:
         shown.press("Enter")
-        shown.page.wait_for_timeout(60)
-        shown.wait()
         if shown.state()["selectedNode"] == number:
             break
     shown.press("Escape")

@@ -26,7 +26,7 @@ function boxes(view: GraphView): object[] {
 function state(view: GraphView): object {
   const { graph } = view;
   return {
-    ready: view.scene !== null && graph !== null && view.scene.graph === graph,
+    ready: view.settled && view.scene !== null && graph !== null && view.scene.graph === graph,
     view: graph?.view ?? "",
     layouts: view.layouts,
     selected: view.selection,
@@ -62,6 +62,7 @@ export function inspect(app: App): void {
     value: Object.freeze({
       boxes: (side?: number) => boxes(view(side)),
       state: (side?: number) => state(view(side)),
+      settled: () => [app.view, ...(app.diffTab?.views ?? [])].every((one) => one.settled),
       frames: () => [...app.view.frames],
       firstDrawn: () => app.view.firstDrawn,
     }),

@@ -98,7 +98,7 @@ export class Search {
     this.element = h("div", { class: "search", role: "search" }, this.input, this.count, this.results);
     this.input.addEventListener("input", () => this.update());
     this.input.addEventListener("focus", () => (this.results.hidden = this.found.length === 0));
-    this.input.addEventListener("blur", () => setTimeout(() => (this.results.hidden = true), 150));
+    this.input.addEventListener("blur", () => (this.results.hidden = true));
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === "ArrowDown") this.next(event.shiftKey ? -1 : 1);
       else if (event.key === "ArrowUp") this.next(-1);

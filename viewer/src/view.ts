@@ -47,6 +47,8 @@ export class GraphView {
   /** Milliseconds that drawing each of the last frames took. */
   readonly frames: number[] = [];
   layouts = 0;
+  /** Layouts that were asked for and have not ended. */
+  private underWay = 0;
   /** When the first graph was drawn, in milliseconds since the page was asked for. */
   firstDrawn = 0;
   private mode: ColourMode = "op";
@@ -145,10 +147,13 @@ export class GraphView {
     const before = anchor >= 0 ? this.scene?.byBox.get(anchor) : undefined;
     const visible = makeVisible(graph, this.open);
     let places: LevelPlaces | null = null;
+    this.underWay += 1;
     try {
       places = await this.layouter.layout(taskOf(graph, visible.root, contents));
     } catch (error) {
       this.events.said((error as Error).message);
+    } finally {
+      this.underWay -= 1;
     }
     if (places === null || graph !== this.graph) return false;
     this.scene = new Scene(graph, visible, places, contents);
@@ -211,6 +216,11 @@ export class GraphView {
     this.resolve();
     if (follow && this.state.newest >= 0) this.keepInSight(this.state.newest);
     this.request();
+  }
+
+  /** Whether nothing that was asked for is still to come. */
+  get settled(): boolean {
+    return this.underWay === 0;
   }
 
   get newest(): number {

@@ -56,8 +56,9 @@ def test_order_does_not_depend_on_workers(workers: int) -> None:
 def test_order_does_not_depend_on_speed() -> None:
     data = Trap(0, partial(time.sleep, 0.3), 12)
     assert numbers(DataLoader(data, 2, num_workers=3)) == numbers(DataLoader(data, 2))
+    data = Trap(0, partial(time.sleep, 3.0), 12)  # longer than a worker takes to start
     found = numbers(DataLoader(data, 2, num_workers=3, in_order=False))
-    assert sorted(found) == numbers(DataLoader(data, 2))
+    assert sorted(found) == [[at, at + 1] for at in range(0, 12, 2)]
     assert found[0] != [0, 1]
 
 
@@ -162,7 +163,7 @@ def test_a_slow_worker_does_not_hold_up_a_break() -> None:
     begin = time.monotonic()
     for _ in DataLoader(Trap(3, planted.sleep), 1, num_workers=2):
         break
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 50  # it sleeps for 60
     assert not planted.children()
 
 
@@ -215,7 +216,7 @@ def test_a_death_is_an_error_that_names_it(method: str, death: str) -> None:
     assert "DataLoader worker 1 (pid " in str(caught.value)
     assert how in str(caught.value)
     assert "while it fetched batch 3, items [6, 7]" in str(caught.value)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 100
 
 
 def test_death_while_nobody_waits() -> None:
@@ -234,9 +235,9 @@ def test_death_at_the_start() -> None:
 
 
 def test_timeout() -> None:
-    iterator = iter(DataLoader(Trap(1, planted.sleep), 1, num_workers=1, timeout=0.5))
+    iterator = iter(DataLoader(Trap(1, planted.sleep), 1, num_workers=1, timeout=4))
     assert next(iterator)[1].tolist() == [0]
-    with pytest.raises(RuntimeError, match=r"timed out after 0.5 seconds: worker 0 .* batch 1"):
+    with pytest.raises(RuntimeError, match=r"timed out after 4 seconds: worker 0 .* batch 1"):
         next(iterator)
 
 
@@ -300,7 +301,7 @@ def _started(body: str) -> tuple[subprocess.Popen[str], set[int]]:
     return program, workers
 
 
-def _are_gone(pids: set[int], seconds: float = 20) -> bool:
+def _are_gone(pids: set[int], seconds: float = 60) -> bool:
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:
         if not any(os.path.exists(f"/proc/{pid}") for pid in pids):  # noqa: PTH110
@@ -313,7 +314,7 @@ def _are_gone(pids: set[int], seconds: float = 20) -> bool:
 def test_interrupting(body: str) -> None:
     program, workers = _started(body)
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does
-    _, errors = program.communicate(timeout=30)
+    _, errors = program.communicate(timeout=120)
     assert program.returncode in (1, -signal.SIGINT)
     assert errors.count("Traceback") == 1
     assert "KeyboardInterrupt" in errors
@@ -323,13 +324,13 @@ def test_interrupting(body: str) -> None:
 def test_workers_do_not_outlive_their_parent() -> None:
     program, workers = _started("pass")
     program.kill()
-    program.communicate(timeout=30)
+    program.communicate(timeout=120)
     assert _are_gone(workers)
 
 
 def test_an_iterator_at_exit_is_ended() -> None:
     begun = "it = iter(DataLoader(Slow(), num_workers=2)); next(it), next(it); sys.exit(5)"
     program, workers = _started(begun)
-    _, errors = program.communicate(timeout=30)
+    _, errors = program.communicate(timeout=120)
     assert (program.returncode, errors) == (5, "")
     assert _are_gone(workers)

@@ -16,7 +16,7 @@ model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
 optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
 x = weft.randn(8, 3)
 go_on = {go_on!r}
-for step in range(1000):
+for step in range(100_000):
     optimizer.zero_grad()
     loss = (model(x) ** 2).mean()
     loss.backward()

@@ -16,6 +16,7 @@ import weft
 from tests.viewer.live.running import page_in, receive, run_weft, viewing
 from weft import Tensor, nn
 from weft.tracing import Recording
+from weft.viewer import budget
 from weft.viewer.live import Live
 from weft.viewer.store import Store
 
@@ -89,8 +90,11 @@ def test_each_step_is_a_graph_with_forward_backward_and_values() -> None:
     assert series(page())["loss"] == [[1, 9.0], [2, 9.0]]
 
 
-def test_first_steps_and_the_last_are_shown_and_all_losses_of_longer_steps() -> None:
+def test_first_steps_and_the_last_are_shown_and_all_losses_of_longer_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x = weft.tensor([1.0, 2.0], requires_grad=True)
+    monkeypatch.setattr(budget, "_FIRST_SECONDS", 100.0)  # on a slow machine too
     with watched(rate=0.001) as page:
         for step in range(8):
             (x * step).sum().backward()
@@ -101,8 +105,9 @@ def test_first_steps_and_the_last_are_shown_and_all_losses_of_longer_steps() -> 
     assert all(seconds > 0.001 for _, seconds in series(page())["step time"])
 
 
-def test_very_short_steps_are_counted() -> None:
+def test_very_short_steps_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     x = weft.tensor([1.0, 2.0], requires_grad=True)
+    monkeypatch.setattr(budget, "_FIRST_SECONDS", 100.0)
     with watched(rate=0.001) as page:
         for _ in range(3000):
             (x * 2).sum().backward()
@@ -350,9 +355,9 @@ def test_graphs_begin_at_the_script(tmp_path: Path) -> None:
 
 
 def test_interrupt_while_running_ends_as_python_does(tmp_path: Path) -> None:
-    script = "import time\nprint('x')\ntime.sleep(1000)\n"
+    script = "import sys, time\nprint('begun', file=sys.stderr)\ntime.sleep(1000)\n"
     with viewing(tmp_path, script) as view:
-        time.sleep(1)
+        view.wait_for("begun")
         assert view.interrupt() == -2
         assert view.process.stderr is not None
         assert "KeyboardInterrupt" in view.process.stderr.read()
@@ -365,7 +370,9 @@ def test_saved_page_is_whole(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     html = (tmp_path / "page.html").read_text()
     page = page_in(html)
-    assert titles(page) == ["step 1", "step 2", "step 3", "step 5"]
+    # On a slow machine the first steps may be too expensive to look at each.
+    assert titles(page)[0] == "step 1"
+    assert titles(page)[-1] == "step 5"
     assert page["live"] is False
     assert len(series(page)["loss"]) == 5
     for graph in page["graphs"]:
