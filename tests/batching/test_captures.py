@@ -532,6 +532,65 @@ def targets_that_are_no_functions(cell: Decorator) -> Iterator[weft.Tensor]:
     scale = None
 
 
+def tensors_that_are_made_once(cell: Decorator) -> Iterator[weft.Tensor]:
+    tables: dict[int, weft.Tensor] = {}
+
+    @cell
+    class Causal(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mask: weft.Tensor | None = None
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            size = x.shape[0]
+            if self.mask is None or self.mask.shape[0] != size:
+                self.mask = weft.tril(weft.ones(size, size))
+            return self.mask @ x
+
+    @cell
+    def rotated(x: weft.Tensor) -> weft.Tensor:
+        if len(x) not in tables:
+            tables[len(x)] = weft.arange(len(x)).float()[:, None].cos()
+        return x * tables[len(x)]
+
+    causal = Causal()
+    for size in (2, 2, 4, 2, 4, 4):
+        x = weft.arange(2.0 * size).reshape(size, 2)
+        yield causal(x)
+        yield rotated(x)
+        assert causal.mask is not None
+        yield causal.mask * 2
+        yield tables[size] * 2
+
+
+def results_that_are_looked_at_later(cell: Decorator) -> Iterator[weft.Tensor]:
+    seen: list[weft.Tensor] = []
+
+    @cell
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last: weft.Tensor | None = None
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            weights = x.softmax(-1)
+            self.last = weights.detach()
+            return weights * 2
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        seen.append(x)
+        return x.exp()
+
+    attention = Attention()
+    for factor in (1.0, 2.0, 3.0):
+        yield attention(X * factor)
+        assert attention.last is not None
+        yield attention.last + 0
+        yield body(X * factor)
+        yield seen[-1] + 0
+
+
 PROGRAMS: list[Program] = [
     a_global,
     a_closure,
@@ -557,6 +616,8 @@ PROGRAMS: list[Program] = [
     a_write_to_what_is_outside,
     an_exception_that_is_caught,
     targets_that_are_no_functions,
+    tensors_that_are_made_once,
+    results_that_are_looked_at_later,
 ]
 
 
@@ -608,6 +669,19 @@ def test_what_cannot_be_watched_is_said() -> None:
     assert f"cell reads_array runs as it is: {reads_array.note}" in str(weft.explain())
     assert weft.equal(reads_iterator(X), X + 1)
     assert weft.equal(reads_iterator(X), X + 2)
+
+
+def test_views_of_what_is_inside_may_be_returned() -> None:
+    @weft.cell
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+        def halves(depth: int) -> tuple[weft.Tensor, ...]:  # a cycle that holds x
+            return halves(depth - 1) if depth else (x * 2).chunk(2)
+
+        return *halves(2), x
+
+    first, second, whole = body(weft.arange(4.0))
+    assert (first.tolist(), second.tolist(), whole.tolist()) == ([0, 2], [4, 6], [0, 1, 2, 3])
+    assert body.note == ""
 
 
 def test_a_cell_that_can_be_one_again_is_no_longer_named() -> None:

@@ -157,35 +157,20 @@ static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values
   whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
 }
 
-// Inputs that are the tensor's old value become its new one.
-static void follow(TensorData& tensor, const Value& old, Values& inputs) {
+// Gives the tensor other memory; inputs that are its old value become its new one.
+static void move_memory(TensorData& tensor, Values& inputs, void (*move)(TensorData&)) {
+  if (!graph::lazy_was_used()) return;
+  const Value old = tensor.value();
+  move(tensor);
   for (Value& input : inputs) {
     if (input == old) input = tensor.value();
   }
 }
 
-static void share_memory(TensorData& tensor, Values& inputs) {
-  if (!graph::lazy_was_used()) return;
-  const Value old = tensor.value();
-  graph::share_memory(tensor);
-  follow(tensor, old, inputs);
-}
-
-// A row of a batch lies in memory with its neighbours: before it is written it gets its own.
-static void leave_batch(TensorData& tensor, Values& inputs) {
-  TensorData& root = tensor.base() ? *tensor.base() : tensor;
-  const Value shared = graph::demand(root.value());
-  const Value old = tensor.value();
-  graph::leave_batch(shared);
-  // A view may have been computed with others, as a copy: it is made again, and so are others.
-  root.rebind(shared);
-  follow(tensor, old, inputs);
-}
-
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
   graph::refuse_in_program("writes in place");
-  share_memory(tensor, inputs);
+  move_memory(tensor, inputs, graph::share_memory);
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {
     return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
@@ -197,7 +182,12 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
   graph::demand(inputs);
   graph::demand(tensor.value());
   refuse_what_would_be_wrong(tensor, op.name);
-  if (graph::lazy_was_used()) leave_batch(tensor, inputs);
+  move_memory(tensor, inputs, [](TensorData& one) {
+    graph::leave_batch(one);
+    // Its views may have been computed with others, as copies: they are made again.
+    TensorData& root = one.base() ? *one.base() : one;
+    root.rebind(root.value());
+  });
   const Value old = tensor.value();
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
   if (modes.grad) take_written(tensor, std::move(written));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
+#include <set>
+#include <unordered_map>
 
 #include "weft/bind/python.h"
 #include "weft/exec/rows.h"
@@ -240,9 +242,9 @@ Value meta_of(const Value& value) {
   return meta;
 }
 
-bool collect_tensors(PyObject* object, Values& found) {
+bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found) {
   if (is_tensor(object)) {
-    found.push_back(value_of(object));
+    found.push_back(&tensor_of(object));
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
@@ -252,6 +254,32 @@ bool collect_tensors(PyObject* object, Values& found) {
     return true;
   }
   return object == Py_None;
+}
+
+// Runs only what does not depend on what was given: a body may keep that for its next call.
+struct LookExecutor final : graph::Executor {
+  void run(graph::Call& call) const override {
+    const bool known = !call.op.random &&
+                       std::all_of(call.inputs.begin(), call.inputs.end(), [](const Value& input) {
+                         return !input || (input.array().storage && !input->requires_grad);
+                       });
+    (known ? *graph::host.eager : graph::meta_executor()).run(call);
+  }
+  void run_fused(const graph::Program&, std::span<const Array* const>,
+                 std::span<const Array* const>) const override {}
+};
+
+// Whether somebody holds a tensor without values that is none of the results.
+bool keeps_tensors(std::span<const Value> seen, std::span<graph::TensorData* const> results) {
+  std::set<graph::TensorData*> returned;
+  for (graph::TensorData* tensor : results) {
+    for (; tensor; tensor = tensor->base()) returned.insert(tensor);
+  }
+  std::unordered_map<const graph::ValueData*, uint32_t> holders;
+  for (const graph::TensorData* tensor : returned) ++holders[tensor->last_value().get()];
+  return std::any_of(seen.begin(), seen.end(), [&](const Value& value) {
+    return !value.array().storage && !value->pending && value->handles > holders[value.get()];
+  });
 }
 
 // What was seen of a body that ran over metas.
@@ -264,30 +292,30 @@ struct Look {
 
 Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments) {
   Look look;
-  std::vector<Object> tensors;
   graph::ProgramBuilder builder;
   for (const Value& leaf : arguments.leaves) {
     look.metas.push_back(meta_of(leaf));
     builder.add_input(look.metas.back());
-    tensors.push_back(Object::check(wrap(look.metas.back())));
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
     const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
     look.metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
     builder.add_input(value);
   }
-  std::vector<Object> given;
-  size_t next = 0;
-  for (size_t i = 0; i < count; ++i)
-    given.push_back(rebuild(args[i], [&] { return tensors[next++]; }));
-  std::vector<PyObject*> stack;
-  for (const Object& object : given) stack.push_back(object.get());
   {
+    std::vector<Object> given;
+    std::vector<PyObject*> stack;
+    size_t next = 0;
+    for (size_t i = 0; i < count; ++i) {
+      given.push_back(rebuild(args[i], [&] { return Object::check(wrap(look.metas[next++])); }));
+      stack.push_back(given.back().get());
+    }
+    static const LookExecutor executor;
     graph::ModesGuard guard;
-    modes = graph::Modes{.grad = false, .executor = &graph::meta_executor(), .tracer = &builder};
+    modes = graph::Modes{.grad = false, .executor = &executor, .tracer = &builder};
     look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
   }
-  Values outputs;
+  std::vector<graph::TensorData*> results;
   if (!look.result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -297,9 +325,14 @@ Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     look.refusal = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
   } else if (!builder.refusal.empty()) {
     look.refusal = "its body " + builder.refusal;
-  } else if (!collect_tensors(look.result.get(), outputs)) {
+  } else if (!collect_tensors(look.result.get(), results)) {
     look.refusal = "it returns something that is not a tensor";
+  } else if (keeps_tensors(builder.seen(), results) &&
+             (PyGC_Collect(), keeps_tensors(builder.seen(), results))) {
+    look.refusal = "its body keeps tensors for later";
   } else {
+    Values outputs;
+    for (graph::TensorData* tensor : results) outputs.push_back(tensor->value());
     look.program = builder.finish(outputs);
   }
   return look;
@@ -324,8 +357,10 @@ std::string compare(const graph::Program& first, const graph::Program& second) {
   for (size_t i = 0; i < first.constants.size(); ++i) {
     const Value &a = first.constants[i], &b = second.constants[i];
     if (a == b && !a->is_number) return "it reads a tensor from outside, where it is not seen";
-    if (!a.array().storage || !b.array().storage) return "its body keeps tensors for the next call";
-    if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return differs;
+    if (!a.array().storage || !b.array().storage || a.dtype() != b.dtype() ||
+        a.sizes() != b.sizes()) {
+      return differs;
+    }
     const Array x = graph::own_memory(a), y = graph::own_memory(b);
     if (std::memcmp(x.data(), y.data(), a.count() * tensor::item_size(a.dtype())) != 0)
       return differs;

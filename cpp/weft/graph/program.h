@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,7 @@ class ProgramBuilder {
   // Another name for a value: both stand for one slot.
   void alias(const Value& other, const Value& value);
   Program finish(std::span<const Value> outputs);  // drops what no output needs
+  std::span<const Value> seen() const { return kept_; }
 
   std::string refusal;  // why what was noted is not all that happened
 
