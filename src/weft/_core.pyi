@@ -153,6 +153,11 @@ class Recorder:
     def __len__(self) -> _int: ...
 
 @final
+class NumberFunction:
+    def __init__(self, body: Callable[..., Any], name: str, unused: None, /) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class OpForward:
     def __init__(
         self,

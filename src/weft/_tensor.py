@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from weft import _core, _printing
 from weft._core import Tensor, dtype
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _ops = _core.ops
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
 class Size(tuple[int, ...]):
@@ -314,6 +315,13 @@ def _as_lists(data: Any) -> Any:
     return data
 
 
+def _short_for_numbers(function: _Function) -> _Function:
+    """Let a function make a tensor of a number alone without entering Python."""
+    short: Any = _core.NumberFunction(function, function.__name__, None)
+    return short
+
+
+@_short_for_numbers
 def tensor(
     data: Any,
     *,

@@ -27,9 +27,8 @@ struct Arguments {
 
 // False: something that a cell cannot take apart.
 bool flatten(PyObject* object, Arguments& arguments) {
-  if (is_tensor(object)) {
-    arguments.shape += 'T';
-    arguments.leaves.push_back(value_of(object));
+  if (object == Py_None) {
+    arguments.shape += 'O';
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
@@ -42,8 +41,9 @@ bool flatten(PyObject* object, Arguments& arguments) {
     arguments.shape += ')';
     return true;
   }
-  if (object == Py_None) {
-    arguments.shape += 'O';
+  if (is_tensor(object)) {
+    arguments.shape += 'T';
+    arguments.leaves.push_back(value_of(object));
     return true;
   }
   // Ints are counts and sizes more often than operands.
@@ -132,6 +132,7 @@ struct PyCell {
 PyTypeObject* cell_type = nullptr;
 PyTypeObject* forward_type = nullptr;  // the forward of a cell class
 PyTypeObject* op_type = nullptr;       // the forward of a module that is one op
+PyTypeObject* number_type = nullptr;   // a function with a short way for numbers
 PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
 PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
@@ -447,46 +448,76 @@ PyObject* own_attribute(PyObject* object, PyObject* name) {
   return dict && *dict ? PyDict_GetItemWithError(*dict, name) : nullptr;
 }
 
+PyObject* body_of(PyObject* cell) { return reinterpret_cast<PyCell*>(cell)->body; }
+
+// Its body is a method; in a copy of a module, the method of another one.
+bool is_cell_of(PyObject* cell, PyObject* module) {
+  return cell && Py_TYPE(cell) == cell_type && PyMethod_GET_SELF(body_of(cell)) == module;
+}
+
 // The forward of a cell class, called with the module: each module has a cell of its own.
 PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto& forward = *reinterpret_cast<PyCell*>(object);
   const size_t count = PyVectorcall_NARGS(flags);
   if (count == 0) return call_body(forward, args, flags, keywords);
-  // Its body is a method; in a copy of a module, the method of another one.
-  auto body_of = [](const Object& cell) { return reinterpret_cast<PyCell*>(cell.get())->body; };
   Object made = Object::borrow(own_attribute(args[0], cell_name));
-  if (!made || Py_TYPE(made.get()) != cell_type || PyMethod_GET_SELF(body_of(made)) != args[0]) {
+  if (!is_cell_of(made.get(), args[0])) {
     made = Object(PyObject_CallOneArg(forward.renew, args[0]));
     if (!made) return nullptr;
   }
   // The module's class has another cell as its forward, which calls this one.
-  if (PyMethod_GET_FUNCTION(body_of(made)) != forward.body)
+  if (PyMethod_GET_FUNCTION(body_of(made.get())) != forward.body)
     return call_body(forward, args, flags, keywords);
   return call(made.get(), args + 1, count - 1, keywords);
 }
 
 // The forward of a module that is one op. `renew` says which, for which attributes that are neither
 // None nor False the body runs instead, and what the op is given: None stands for the input.
-PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  auto& forward = *reinterpret_cast<PyCell*>(object);
+struct OpArguments {
+  PyObject* items[most_arguments];  // borrowed
+  Py_ssize_t input = -1;            // which of them is the input
+};
+bool find_arguments(const PyCell& forward, PyObject* module, OpArguments& found) {
   PyObject *extras = PyTuple_GET_ITEM(forward.renew, 1),
            *names = PyTuple_GET_ITEM(forward.renew, 2);
-  bool direct = PyVectorcall_NARGS(flags) == 2 && !keywords;
-  for (Py_ssize_t i = 0; direct && i < PyTuple_GET_SIZE(extras); ++i) {
-    PyObject* extra = own_attribute(args[0], PyTuple_GET_ITEM(extras, i));
-    direct = extra == Py_None || extra == Py_False;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(extras); ++i) {
+    PyObject* extra = own_attribute(module, PyTuple_GET_ITEM(extras, i));
+    if (extra != Py_None && extra != Py_False) return false;
   }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    if (name == Py_None) found.input = i;
+    found.items[i] = name == Py_None ? Py_None : own_attribute(module, name);
+    if (!found.items[i]) return false;
+  }
+  return true;
+}
+PyObject* apply_op(const PyCell& forward, const OpArguments& found, PyObject* input) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(PyTuple_GET_ITEM(forward.renew, 2));
   Object held[most_arguments];
   PyObject* given[most_arguments];
-  const Py_ssize_t count = PyTuple_GET_SIZE(names);
-  for (Py_ssize_t i = 0; direct && i < count; ++i) {
-    PyObject* name = PyTuple_GET_ITEM(names, i);
-    held[i] = Object::borrow(name == Py_None ? args[1] : own_attribute(args[0], name));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    held[i] = Object::borrow(i == found.input ? input : found.items[i]);
     given[i] = held[i].get();
-    direct = given[i] != nullptr;
   }
-  if (!direct) return call_body(forward, args, flags, keywords);
   return PyObject_Vectorcall(PyTuple_GET_ITEM(forward.renew, 0), given, count, nullptr);
+}
+PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  auto& forward = *reinterpret_cast<PyCell*>(object);
+  OpArguments found;
+  if (PyVectorcall_NARGS(flags) != 2 || keywords || !find_arguments(forward, args[0], found))
+    return call_body(forward, args, flags, keywords);
+  return apply_op(forward, found, args[1]);
+}
+
+// A function that makes a tensor of a number, alone, in the plain way.
+PyObject* call_on_number(PyObject* object, PyObject* const* args, size_t flags,
+                         PyObject* keywords) {
+  if (PyVectorcall_NARGS(flags) != 1 || keywords ||
+      !(PyLong_CheckExact(args[0]) || PyFloat_CheckExact(args[0]))) {
+    return call_body(*reinterpret_cast<PyCell*>(object), args, flags, keywords);
+  }
+  return guarded([&] { return wrap(tensor_from_python(args[0], std::nullopt)); });
 }
 
 PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
@@ -504,20 +535,86 @@ PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
-PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
-  PyObject* hooks = own_attribute(self, hooks_name);
-  if (hooks && hooks != Py_None) {
-    return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
-                                      keywords ? keywords : Py_None, nullptr);
+// What a module's call came to, as long as the dictionaries of the module and of its class are as
+// they were then: nothing is looked up again. All borrowed from those.
+struct Known {
+  PyObject* module = nullptr;
+  PyDictObject* dict = nullptr;
+  uint64_t version = 0;
+  unsigned type_version = 0;
+  PyObject* forward = nullptr;
+  PyObject* cell = nullptr;  // of a cell class: the module's own
+  bool is_op = false;        // it is one op, with these arguments
+  OpArguments arguments;
+};
+
+#if PY_VERSION_HEX < 0x030D0000
+Known& known_of(PyObject* module) {
+  static Known all[256];
+  return all[(reinterpret_cast<size_t>(module) >> 4) * 0x9e3779b97f4a7c15u >> 56];
+}
+bool is_known(const Known& known, PyObject* module) {
+  if (known.module != module) return false;
+  PyObject** dict = _PyObject_GetDictPtr(module);  // another one, if this is another module there
+  return dict && *dict == reinterpret_cast<PyObject*>(known.dict) &&
+         known.dict->ma_version_tag == known.version &&
+         Py_TYPE(module)->tp_version_tag == known.type_version &&
+         PyType_HasFeature(Py_TYPE(module), Py_TPFLAGS_VALID_VERSION_TAG);
+}
+// For a module that has no hooks.
+void get_to_know(Known& known, PyObject* module) {
+  known.module = nullptr;
+  PyObject* forward = _PyType_Lookup(Py_TYPE(module), forward_name);
+  PyObject** dict = _PyObject_GetDictPtr(module);
+  if (!forward || !dict || !*dict || own_attribute(module, forward_name)) return;
+  if (!PyType_HasFeature(Py_TYPE(forward), Py_TPFLAGS_METHOD_DESCRIPTOR)) return;
+  known.is_op = Py_TYPE(forward) == op_type &&
+                find_arguments(*reinterpret_cast<PyCell*>(forward), module, known.arguments);
+  known.cell = Py_TYPE(forward) == forward_type ? own_attribute(module, cell_name) : nullptr;
+  if (!is_cell_of(known.cell, module) ||
+      PyMethod_GET_FUNCTION(body_of(known.cell)) != body_of(forward)) {
+    known.cell = nullptr;
   }
+  known.module = module;
+  known.forward = forward;
+  known.dict = reinterpret_cast<PyDictObject*>(*dict);
+  known.version = known.dict->ma_version_tag;
+  known.type_version = Py_TYPE(module)->tp_version_tag;
+}
+#else
+Known& known_of(PyObject*) {
+  static Known none;
+  return none;
+}
+bool is_known(const Known&, PyObject*) { return false; }
+void get_to_know(Known&, PyObject*) {}
+#endif
+
+PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
+  Known& known = known_of(self);
+  if (!is_known(known, self)) {
+    PyObject* hooks = own_attribute(self, hooks_name);
+    if (hooks && hooks != Py_None) {
+      return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
+                                        keywords ? keywords : Py_None, nullptr);
+    }
+    get_to_know(known, self);
+  }
   if (keywords || count > most_arguments) {
     const Object forward(PyObject_GetAttr(self, forward_name));
     return forward ? PyObject_Call(forward.get(), args, keywords) : nullptr;
   }
   PyObject* stack[1 + most_arguments] = {self};
-  std::copy_n(reinterpret_cast<PyTupleObject*>(args)->ob_item, count, stack + 1);
-  return PyObject_VectorcallMethod(forward_name, stack, 1 + count, nullptr);
+  std::copy_n(items, count, stack + 1);
+  if (known.module != self)
+    return PyObject_VectorcallMethod(forward_name, stack, 1 + count, nullptr);
+  if (known.cell) return call(Object::borrow(known.cell).get(), items, count, nullptr);
+  const Object forward = Object::borrow(known.forward);
+  if (known.is_op && count == 1)
+    return apply_op(*reinterpret_cast<PyCell*>(known.forward), known.arguments, items[0]);
+  return PyObject_Vectorcall(forward.get(), stack, 1 + count, nullptr);
 }
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -527,7 +624,10 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     Object parameters = Object::check(PyList_New(0));
     Object self = Object::check(type->tp_alloc(type, 0));
     auto& cell = *reinterpret_cast<PyCell*>(self.get());
-    cell.vectorcall = type == forward_type ? call_forward : type == op_type ? call_op : call;
+    cell.vectorcall = type == forward_type  ? call_forward
+                      : type == op_type     ? call_op
+                      : type == number_type ? call_on_number
+                                            : call;
     cell.body = Py_NewRef(body);
     cell.name = Py_NewRef(name);
     cell.parameters = parameters.release();
@@ -670,6 +770,8 @@ void define_cells(PyObject* module) {
   forward_type = make_type();
   spec.name = "weft._core.OpForward";
   op_type = make_type();
+  spec.name = "weft._core.NumberFunction";
+  number_type = make_type();
   // The base of nn.Module, without memory of its own: instances are those of any Python class.
   PyType_Slot module_slots[] = {
       {Py_tp_call, reinterpret_cast<void*>(call_module)},
@@ -680,6 +782,7 @@ void define_cells(PyObject* module) {
   if (PyModule_AddObjectRef(module, "inlined_cells", inlined_cells) < 0 ||
       PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
       PyModule_AddType(module, forward_type) < 0 || PyModule_AddType(module, op_type) < 0 ||
+      PyModule_AddType(module, number_type) < 0 ||
       PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
   }

@@ -291,19 +291,17 @@ Value number_from_python(PyObject* object) {
 }
 
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
-  if (is_tensor(data)) {
-    const Array& array = computed_value_of(data).array();
-    Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
-    kernels::copy(array, copy);
-    return Value(std::move(copy));
-  }
   if (PyLong_CheckExact(data) && !dtype) {  // an index or a label, in programs for one example
     Array array = Array::allocate({}, DType::i64);
     *array.as<int64_t>() = PyLong_AsLongLong(data);
     if (PyErr_Occurred()) throw PythonError{};
     return Value(std::move(array));
   }
-  return Reader().read(data, dtype);
+  if (!is_tensor(data)) return Reader().read(data, dtype);
+  const Array& array = computed_value_of(data).array();
+  Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
+  kernels::copy(array, copy);
+  return Value(std::move(copy));
 }
 
 double read_double(const Value& value) { return read_as<double>(value, DType::f64); }

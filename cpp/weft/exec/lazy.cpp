@@ -39,6 +39,14 @@ void leave_large_batch(const Value& value) {
   if (held > small && held > 8 * bytes) graph::leave_batch(value);
 }
 
+constexpr size_t ahead = 8;  // rows
+
+template <class T>
+void prefetch(const T* object) {
+  for (size_t line = 0; line < sizeof(T); line += 64)
+    __builtin_prefetch(reinterpret_cast<const char*>(object) + line, 1);
+}
+
 class Runner {
  public:
   Runner(schedule::Work& work, RanPlan& plan, graph::Observer* observer)
@@ -93,9 +101,11 @@ class Runner {
     base::SmallVector<Pending*, 8> rows;
     kept.reserve(batch.size());
     rows.reserve(batch.size());
-    for (int32_t item : batch) {
-      rows.push_back(work_.first[item]);
-      kept.emplace_back(work_.first[item]);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      // They were recorded long ago, as far as the cache knows.
+      if (i + ahead < batch.size()) prefetch(work_.first[batch[i + ahead]]);
+      rows.push_back(work_.first[batch[i]]);
+      kept.emplace_back(work_.first[batch[i]]);
     }
     const double begin = seconds_now();
     RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, rows[0]->position,
@@ -216,6 +226,9 @@ class Runner {
     for (const Value& output : outputs)
       parts.push_back(output ? row_of(output.array(), 0) : tensor::Array());
     for (size_t r = 0; r < rows.size(); ++r) {
+      if (r + ahead < rows.size()) {
+        for (const graph::Held& held : rows[r + ahead]->outputs) prefetch(held.value);
+      }
       for_all_alike(*rows[r], [&](Pending& alike) {
         for (const graph::Held& held : alike.outputs) {
           if (!held.value) continue;

@@ -124,10 +124,13 @@ void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
   gathered->sources.reserve(rows.size());
   gathered->rows.reserve(rows.size());
   std::unordered_map<const Node*, base::SmallVector<int32_t, 2>> known;
+  int32_t source = -1;
   for (const Pending* row : rows) {
     const ValueData& value = *row->inputs[i].get();
-    int32_t source = -1;
-    if (value.requires_grad) {
+    const graph::Edge* last = source < 0 ? nullptr : &node->edges[source];
+    const bool as_before = last && last->node == value.producer && last->output == value.output;
+    if (!as_before) source = -1;
+    if (!as_before && value.requires_grad) {
       auto& edges = known[value.producer.get()];
       for (int32_t edge : edges) {
         if (node->edges[edge].output == value.output) source = edge;

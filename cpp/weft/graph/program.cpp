@@ -1,5 +1,6 @@
 #include "weft/graph/program.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "weft/graph/batch.h"
@@ -130,9 +131,8 @@ Values Program::apply(std::span<const Value> inputs) const {
 namespace {
 
 void add_program_outputs(Call& call) {
-  const auto& op = static_cast<const ProgramOp&>(call.op);
-  for (int slot : op.program.outputs)
-    call.add_output(op.metas[slot].sizes(), op.metas[slot].dtype());
+  for (const Array& result : static_cast<const ProgramOp&>(call.op).results)
+    call.outputs.push_back(result);
 }
 
 Declaration declaration_of_program(BatchRule rule) {
@@ -153,6 +153,17 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
       metas(inputs.begin(), inputs.end()) {
   name = std::move(cell_name);
   batch.weights = weights;
+  infer_metas();
+  for (int slot : program.outputs) {
+    const Array& result =
+        results.emplace_back(Array::meta(metas[slot].sizes(), metas[slot].dtype()));
+    bytes += result.count() * tensor::item_size(result.dtype);
+  }
+  has_weights = std::any_of(program.constants.begin(), program.constants.end(),
+                            [](const Value& constant) { return constant->requires_grad; });
+}
+
+void ProgramOp::infer_metas() {
   if (metas.size() == static_cast<size_t>(program.slot_count)) return;
   ModesGuard guard;
   modes = Modes{.grad = false, .executor = &meta_executor(), .position = 1};

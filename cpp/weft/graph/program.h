@@ -47,7 +47,13 @@ struct ProgramOp : Op {
             BatchRule rule);
   Program program;
   std::vector<Value> metas;             // by slot
+  std::vector<Array> results;           // without memory
+  int64_t bytes = 0;                    // of the results
+  bool has_weights = false;             // it reads tensors of its own that need gradients
   mutable std::shared_ptr<void> notes;  // the executor's, on how it runs
+
+ private:
+  void infer_metas();
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.

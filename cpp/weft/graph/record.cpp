@@ -326,20 +326,16 @@ Value snapshot(const Value& value) {
   return kept;
 }
 
-// Whether a cell's body reads tensors of its own that need gradients.
-bool has_weights(const Op& op) {
-  if (!op.is_program()) return false;
-  const std::vector<Value>& constants = static_cast<const ProgramOp&>(op).program.constants;
-  return std::any_of(constants.begin(), constants.end(),
-                     [](const Value& constant) { return constant->requires_grad; });
-}
-
-Values record_pending(const Call& call) {
-  Values inputs(call.inputs.begin(), call.inputs.end());
+void keep_from_change(std::span<Value> inputs) {
   for (Value& input : inputs) {
     if (input && input.array().storage && input.array().storage->is_exposed())
       input = snapshot(input);
   }
+}
+
+Values record_pending(const Call& call) {
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  keep_from_change(std::span(inputs.data(), inputs.size()));
   base::Ref<Pending> pending(new Pending(call.op, call.attributes, inputs, current_position()));
   pending->compute = call.compute;
   Values outputs;
@@ -348,8 +344,7 @@ Values record_pending(const Call& call) {
         outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
     pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
   }
-  Need need = need_of(call.inputs);
-  if (has_weights(call.op)) need.needs = ~0u;  // whichever: it is asked only whether there are any
+  const Need need = need_of(call.inputs);
   const bool grad = needs_gradient(call, need, outputs);
   int64_t bytes = 0;
   for (const Value& output : outputs) {
@@ -359,6 +354,26 @@ Values record_pending(const Call& call) {
   mark_outputs(call, std::span(outputs.data(), outputs.size()), need);
   begin_strand(*pending);
   count_bytes(*pending, bytes);
+  return outputs;
+}
+
+// A cell's call: what it gives is known.
+Values record_cell(const ProgramOp& op, std::span<const Value> inputs) {
+  base::Ref<Pending> pending(new Pending(op, {}, inputs, current_position()));
+  keep_from_change(std::span(pending->inputs.data(), pending->inputs.size()));
+  Need need = need_of(inputs);
+  if (op.has_weights) need.needs = ~0u;  // whichever: it is asked only whether there are any
+  const bool grad = modes.grad && need.needs;
+  Values outputs;
+  for (const Array& result : op.results) {
+    Value& output = outputs.emplace_back(base::Ref<ValueData>(new ValueData(nullptr, result)));
+    pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
+    output->requires_grad = grad && tensor::is_floating(result.dtype);
+  }
+  if (!grad || modes.inference)
+    mark_outputs(Call(op, {}, inputs), std::span(outputs.data(), outputs.size()), need);
+  begin_strand(*pending);
+  count_bytes(*pending, op.bytes);
   return outputs;
 }
 
@@ -481,9 +496,12 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
   const bool waits = can_wait(op, attributes);
-  if (op.is_program() && !waits) return static_cast<const ProgramOp&>(op).program.apply(inputs);
+  if (op.is_program()) {
+    const auto& cell = static_cast<const ProgramOp&>(op);
+    return waits ? record_cell(cell, inputs) : cell.program.apply(inputs);
+  }
   if (!waits && !modes.executor) demand(inputs);
-  if (waits && !op.is_program() && !modes.observer) {
+  if (waits && !modes.observer) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }
   infer(call);

@@ -423,7 +423,7 @@ Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attri
 void begin_strand(Pending& pending) {
   const Op& op = *pending.op;
   const bool shared = all_shared(pending.inputs);
-  if (std::exchange(declined, false) || modes.observer) {
+  if (std::exchange(declined, false) || modes.observer || op.is_program()) {
     if (open && reads_open(pending.inputs)) close_strand(false);
     return add_to_tape(pending, shared);
   }

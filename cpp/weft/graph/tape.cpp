@@ -140,14 +140,16 @@ bool is_of_type(const Pending& pending, const Type& type) {
       !same_attributes(*type.op, pending.attributes, type.attributes)) {
     return false;
   }
+  const bool has_any_shape = !pending.op->is_program();  // a cell's op has the one that it is for
   for (size_t i = 0; i < type.inputs.size(); ++i) {
     const Value& value = pending.inputs[i];
     const Type::Input& input = type.inputs[i];
     if (static_cast<bool>(value) != input.given) return false;
     if (!value) continue;
-    if (value.dtype() != input.dtype || value->requires_grad != input.requires_grad ||
-        value->is_number != input.is_number || value.sizes() != input.sizes ||
-        weight_identity(*pending.op, i, value) != input.identity) {
+    if (value->requires_grad != input.requires_grad ||
+        weight_identity(*pending.op, i, value) != input.identity ||
+        (has_any_shape && (value.dtype() != input.dtype || value->is_number != input.is_number ||
+                           value.sizes() != input.sizes))) {
       return false;
     }
   }
