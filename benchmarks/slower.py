@@ -16,7 +16,8 @@ _EACH = (
 )
 
 REASONS: dict[str, str] = {
-    "peak memory": "what a batch saved for backward stays whole while one of its rows is needed",
+    "peak memory": "freed memory is kept for reuse by size, and each level of a batch of trees has "
+    "sizes of its own; tensors hold at most 27 MB of it at a time",
     "mixture of 16 experts": _EACH.format("token", "expert", "a quarter"),
     "child-sum Tree-LSTM": _EACH.format("node", "level of all trees", "a quarter"),
     "early exit": _EACH.format("example and layer", "layer", "an eighth"),

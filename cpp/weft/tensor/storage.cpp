@@ -18,24 +18,24 @@ constexpr int64_t cache_limit = int64_t{1} << 29;  // at most 512 MiB are kept f
 constexpr int64_t huge_page = int64_t{1} << 21;
 
 // Four size classes for each power of two: at most a quarter of a block is unused.
-struct SizeClass {
-  int index;
-  int64_t bytes;
-};
-
-SizeClass class_of(int64_t bytes) {
+int quarter_of(int power) { return std::max(power - 3, 6); }  // at least the alignment
+uint16_t class_of(int64_t bytes) {
   const auto wanted = static_cast<uint64_t>(std::max<int64_t>(bytes, alignment));
   const int power = std::bit_width(wanted - 1);  // wanted <= 2**power
-  const uint64_t quarter = std::max<uint64_t>((uint64_t{1} << power) / 8, alignment);
-  const uint64_t rounded = (wanted + quarter - 1) / quarter * quarter;
-  const int step = static_cast<int>((rounded - (uint64_t{1} << power) / 2) / quarter);
-  return {power * 5 + step, static_cast<int64_t>(rounded)};
+  const uint64_t above = wanted - (uint64_t{1} << power) / 2;
+  const int quarter = quarter_of(power);
+  return static_cast<uint16_t>(power * 5 + ((above + (uint64_t{1} << quarter) - 1) >> quarter));
+}
+int64_t bytes_of(uint16_t size_class) {
+  const int power = size_class / 5;
+  const uint64_t above = uint64_t{size_class % 5u} << quarter_of(power);
+  return static_cast<int64_t>((uint64_t{1} << power) / 2 + above);
 }
 
 struct FreeBlock {
   FreeBlock* next;
 };
-FreeBlock* free_blocks[64 * 5 + 5];
+FreeBlock* free_blocks[64 * 5 + 16];
 int64_t cached = 0;
 int64_t live = 0;
 int64_t peak = 0;
@@ -54,43 +54,54 @@ char* allocate_block(int64_t bytes) {
   return static_cast<char*>(block);
 }
 
-char* take_block(int64_t bytes) {
-  const SizeClass size = class_of(bytes);
+// Large blocks of up to twice the size serve too: programs whose sizes are never the same would
+// keep memory for each of them.
+constexpr int64_t large = int64_t{1} << 18;
+constexpr uint16_t most_larger = 4;
+
+struct Piece {
+  char* data;
+  uint16_t size_class;
+};
+
+Piece take_block(int64_t bytes) {
+  const uint16_t size_class = class_of(bytes);
 #ifndef __SANITIZE_ADDRESS__
-  if (FreeBlock* block = free_blocks[size.index]) {
-    free_blocks[size.index] = block->next;
-    cached -= size.bytes;
-    return reinterpret_cast<char*>(block);
+  const uint16_t last = size_class + (bytes >= large ? most_larger : 0);
+  for (uint16_t i = size_class; i <= last; ++i) {
+    if (FreeBlock* block = free_blocks[i]) {
+      free_blocks[i] = block->next;
+      cached -= bytes_of(i);
+      return {reinterpret_cast<char*>(block), i};
+    }
   }
 #endif
-  char* block = allocate_block(size.bytes);
-  if (block == nullptr) {
+  char* data = allocate_block(bytes_of(size_class));
+  if (data == nullptr) {
     release_cached_memory();
-    block = allocate_block(size.bytes);
+    data = allocate_block(bytes_of(size_class));
   }
-  if (block == nullptr) {
+  if (data == nullptr) {
     base::fail(base::ErrorKind::memory, "out of memory: cannot allocate ", bytes, " bytes (", live,
                " bytes are in use by tensors)");
   }
-  return block;
+  return {data, size_class};
 }
 
-void give_block(char* data, int64_t bytes) noexcept {
+void give_block(Piece given) noexcept {
 #ifndef __SANITIZE_ADDRESS__
-  const SizeClass size = class_of(bytes);
-  if (size.bytes <= cache_limit) {
+  const int64_t bytes = bytes_of(given.size_class);
+  if (bytes <= cache_limit) {
     // Sizes that nobody asks for any more must not keep out those that are in use.
-    if (cached + size.bytes > cache_limit) release_cached_memory();
-    auto* block = reinterpret_cast<FreeBlock*>(data);
-    block->next = free_blocks[size.index];
-    free_blocks[size.index] = block;
-    cached += size.bytes;
+    if (cached + bytes > cache_limit) release_cached_memory();
+    auto* block = reinterpret_cast<FreeBlock*>(given.data);
+    block->next = free_blocks[given.size_class];
+    free_blocks[given.size_class] = block;
+    cached += bytes;
     return;
   }
-#else
-  (void)bytes;
 #endif
-  std::free(data);
+  std::free(given.data);
 }
 
 // Up to 64 bytes lie right behind their Storage: one piece of memory instead of two.
@@ -128,10 +139,10 @@ base::Ref<Storage> Storage::allocate(int64_t bytes) {
     peak = std::max(peak, live);
     return base::Ref<Storage>(::new (block) Storage(block + alignment, bytes, {}));
   }
-  char* data = take_block(bytes);
+  const Piece block = take_block(bytes);
   live += bytes;
   peak = std::max(peak, live);
-  return base::Ref<Storage>(new Storage(data, bytes, {}));
+  return base::Ref<Storage>(new Storage(block.data, bytes, {.block = block.size_class}));
 }
 
 base::Ref<Storage> Storage::borrow(void* data, int64_t bytes, Foreign foreign) {
@@ -147,7 +158,7 @@ void Storage::destroy(Storage* storage) noexcept {
       storage->~Storage();
       return give_small(reinterpret_cast<char*>(storage));
     }
-    give_block(storage->data_, storage->bytes_);
+    give_block({storage->data_, storage->foreign_.block});
   }
   delete storage;
 }

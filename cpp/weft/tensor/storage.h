@@ -12,7 +12,9 @@ struct Foreign {
   void* owner = nullptr;
   void (*release)(void* owner) = nullptr;
   bool read_only = false;
-  uint32_t counted_by = 0;  // of any storage: the last recorder that counted it; fills a gap
+  // These fill a gap.
+  uint16_t block = 0;       // of memory that is Weft's: which size class
+  uint32_t counted_by = 0;  // of any storage: the last recorder that counted it
 };
 
 class Storage final : public base::RefCounted<Storage>, public base::Pooled<Storage> {
