@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import SimpleNamespace
@@ -591,6 +592,104 @@ def results_that_are_looked_at_later(cell: Decorator) -> Iterator[weft.Tensor]:
         yield seen[-1] + 0
 
 
+def results_that_are_kept_as_well(cell: Decorator) -> Iterator[weft.Tensor]:
+    seen: list[weft.Tensor] = []
+    last: dict[str, weft.Tensor] = {}
+
+    @cell
+    class Running(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.state = weft.zeros(3)
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            self.state = self.state * 0.5 + x
+            return self.state
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        y = x * 2
+        seen.append(y)
+        last["y"] = y
+        return y[:2]
+
+    running = Running()
+    for factor in (1.0, 2.0, 3.0):
+        yield running(X * factor)
+        yield running.state + 0
+        yield body(X * factor)
+        yield weft.stack(seen)
+        yield last["y"] + 0
+
+
+def caches_that_are_half_made(cell: Decorator) -> Iterator[weft.Tensor]:
+    @cell
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(weft.eye(3))
+            self.mask: weft.Tensor | None = None
+            self.turned: weft.Tensor | None = None
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            if self.mask is None:
+                self.mask = weft.zeros(3, 3)
+                self.mask[0, 1] = 1
+                self.turned = self.weight.t() * 1
+            assert self.turned is not None
+            return self.mask @ (self.turned @ x)
+
+    shifted = Shifted()
+    for factor in (1.0, 2.0):
+        yield shifted(X * factor)
+    shifted.turned = None
+    shifted.mask = None
+    shifted(X).sum().backward()
+    assert shifted.weight.grad is not None
+    yield shifted.weight.grad
+
+
+@lru_cache(maxsize=8)
+def table(size: int) -> weft.Tensor:
+    return weft.arange(size).float() + 1
+
+
+def caches_that_nobody_sees(cell: Decorator) -> Iterator[weft.Tensor]:
+    table.cache_clear()
+
+    @cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * table(len(x))
+
+    for _ in range(3):
+        yield body(X)
+    yield table(3) * 2
+
+
+def values_that_are_read(cell: Decorator) -> Iterator[weft.Tensor]:
+    state, keep, at = weft.tensor([0.0, 1.0]), weft.tensor([True, False, True]), weft.tensor(1)
+
+    @cell
+    def branch(x: weft.Tensor) -> weft.Tensor:
+        return x * 2 if state.sum() > 0.5 else x
+
+    @cell
+    def number(x: weft.Tensor) -> weft.Tensor:
+        return x * state[1].item() + float(state.max())
+
+    @cell
+    def chosen(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        return x[keep], x[: at + 1]
+
+    for _ in range(2):
+        yield branch(X)
+        yield number(X)
+        yield from chosen(X)
+        state.fill_(0.25)
+        keep.logical_not_()
+        at.add_(1)
+
+
 PROGRAMS: list[Program] = [
     a_global,
     a_closure,
@@ -618,6 +717,10 @@ PROGRAMS: list[Program] = [
     targets_that_are_no_functions,
     tensors_that_are_made_once,
     results_that_are_looked_at_later,
+    results_that_are_kept_as_well,
+    caches_that_are_half_made,
+    caches_that_nobody_sees,
+    values_that_are_read,
 ]
 
 
@@ -681,6 +784,34 @@ def test_views_of_what_is_inside_may_be_returned() -> None:
 
     first, second, whole = body(weft.arange(4.0))
     assert (first.tolist(), second.tolist(), whole.tolist()) == ([0, 2], [4, 6], [0, 1, 2, 3])
+    assert body.note == ""
+
+
+def test_integer_results_say_why_they_have_no_gradient() -> None:
+    best = weft.cell(lambda x: x.argmax(-1))
+    y = weft.ones(2, 3, requires_grad=True) * 2
+    for lazy in (False, True):
+        with weft.lazy() if lazy else nullcontext():
+            loss = best(y).float().sum()
+        with pytest.raises(RuntimeError, match="integer or bool dtype"):
+            loss.backward()
+
+
+def test_what_vmap_maps_is_not_kept() -> None:
+    factor = weft.tensor(2.0)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        return x * factor
+
+    def mapped(number: weft.Tensor) -> weft.Tensor:
+        nonlocal factor
+        factor = number
+        return body(X)
+
+    assert weft.vmap(mapped)(weft.arange(3.0)).tolist() == (weft.arange(3.0)[:, None] * X).tolist()
+    factor = weft.tensor(3.0)
+    assert body(X).tolist() == (X * 3).tolist()
     assert body.note == ""
 
 

@@ -100,3 +100,15 @@ def test_a_module_that_goes_while_it_is_called() -> None:
     for _ in range(3):
         held.append(Leaving())
         assert held[0](weft.ones(1)).item() == 2
+
+
+def test_attributes_that_are_computed_are_asked_for() -> None:
+    class Odd(nn.Module):
+        def __getattribute__(self, name: str) -> object:
+            return (lambda x: x * 5) if name == "forward" else super().__getattribute__(name)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    odd = Odd()
+    assert [odd(weft.ones(1)).item() for _ in range(3)] == [5, 5, 5]

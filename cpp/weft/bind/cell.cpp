@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <set>
 #include <unordered_map>
 
 #include "weft/bind/python.h"
@@ -257,30 +256,50 @@ bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found) {
   return object == Py_None;
 }
 
-// Runs only what does not depend on what was given: a body may keep that for its next call.
+// Whether a tensor, and what it is a view of, has values that are no matter of gradients.
+bool is_known(const Value& value) {
+  if (!value.array().storage) return false;
+  const graph::ValueData* at = value.get();
+  while (!at->requires_grad && at->view) at = at->view->parent.get();
+  return !at->requires_grad;
+}
+
+// Runs only what does not depend on what was given: caches that nobody sees may keep that.
 struct LookExecutor final : graph::Executor {
   void run(graph::Call& call) const override {
+    if (call.op.run.kind == graph::Run::Kind::by_value)
+      graph::refuse_in_program("gives shapes that depend on values");
     const bool known = !call.op.random &&
-                       std::all_of(call.inputs.begin(), call.inputs.end(), [](const Value& input) {
-                         return !input || (input.array().storage && !input->requires_grad);
-                       });
+                       std::all_of(call.inputs.begin(), call.inputs.end(),
+                                   [](const Value& input) { return !input || is_known(input); });
     (known ? *graph::host.eager : graph::meta_executor()).run(call);
   }
   void run_fused(const graph::Program&, std::span<const Array* const>,
                  std::span<const Array* const>) const override {}
 };
 
-// Whether somebody holds a tensor without values that is none of the results.
+// Whether somebody holds a tensor without values that is none of the results, or one of those
+// besides the result that they are in.
 bool keeps_tensors(std::span<const Value> seen, std::span<graph::TensorData* const> results) {
-  std::set<graph::TensorData*> returned;
+  std::unordered_map<graph::TensorData*, Py_ssize_t> returned;  // how often
+  for (graph::TensorData* tensor : results) ++returned[tensor];
   for (graph::TensorData* tensor : results) {
-    for (; tensor; tensor = tensor->base()) returned.insert(tensor);
+    while ((tensor = tensor->base())) returned.emplace(tensor, 0);
   }
   std::unordered_map<const graph::ValueData*, uint32_t> holders;
-  for (const graph::TensorData* tensor : returned) ++holders[tensor->last_value().get()];
+  for (const auto& [tensor, times] : returned) {
+    if (tensor->wrapper && Py_REFCNT(static_cast<PyObject*>(tensor->wrapper)) > times) return true;
+    ++holders[tensor->last_value().get()];
+  }
   return std::any_of(seen.begin(), seen.end(), [&](const Value& value) {
-    return !value.array().storage && !value->pending && value->handles > holders[value.get()];
+    return !value.array().storage && !value->pending && !value->mapped &&
+           value->handles > holders[value.get()];
   });
+}
+// Young garbage may hold them: a function that calls itself is a circle.
+void collect_young() {
+  const Object collector = Object::check(PyImport_ImportModule("gc"));
+  Object::check(PyObject_CallMethod(collector.get(), "collect", "i", 1));
 }
 
 // What was seen of a body that ran over metas.
@@ -293,6 +312,7 @@ struct Look {
 
 Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments) {
   Look look;
+  const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
   graph::ProgramBuilder builder;
   for (const Value& leaf : arguments.leaves) {
     look.metas.push_back(meta_of(leaf));
@@ -313,10 +333,9 @@ Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     }
     static const LookExecutor executor;
     graph::ModesGuard guard;
-    modes = graph::Modes{.grad = false, .executor = &executor, .tracer = &builder};
+    modes = graph::Modes{.grad = false, .is_look = true, .executor = &executor, .tracer = &builder};
     look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
   }
-  std::vector<graph::TensorData*> results;
   if (!look.result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -324,12 +343,20 @@ Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     const Object text(value ? PyObject_Str(value) : nullptr);
     PyErr_Clear();
     look.refusal = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
+  }
+  const Object changed =
+      Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
+  std::vector<graph::TensorData*> results;
+  if (!look.result) {
+    // It has failed.
+  } else if (changed.get() == Py_True) {
+    look.refusal = "its body changes what is outside of it";
   } else if (!builder.refusal.empty()) {
     look.refusal = "its body " + builder.refusal;
   } else if (!collect_tensors(look.result.get(), results)) {
     look.refusal = "it returns something that is not a tensor";
   } else if (keeps_tensors(builder.seen(), results) &&
-             (PyGC_Collect(), keeps_tensors(builder.seen(), results))) {
+             (collect_young(), keeps_tensors(builder.seen(), results))) {
     look.refusal = "its body keeps tensors for later";
   } else {
     Values outputs;
@@ -520,6 +547,14 @@ PyObject* call_on_number(PyObject* object, PyObject* const* args, size_t flags,
   return guarded([&] { return wrap(tensor_from_python(args[0], std::nullopt)); });
 }
 
+// To others it is the function that it is a short way for: annotations, defaults, code.
+PyObject* get_of_function(PyObject* object, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(object, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  PyErr_Clear();
+  return PyObject_GetAttr(reinterpret_cast<PyCell*>(object)->body, name);
+}
+
 PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
 
 // Calls a module: forward, with the hooks around it if there are any.
@@ -553,7 +588,7 @@ Known& known_of(PyObject* module) {
   static Known all[256];
   return all[(reinterpret_cast<size_t>(module) >> 4) * 0x9e3779b97f4a7c15u >> 56];
 }
-bool is_known(const Known& known, PyObject* module) {
+bool is_still_known(const Known& known, PyObject* module) {
   if (known.module != module) return false;
   PyObject** dict = _PyObject_GetDictPtr(module);  // another one, if this is another module there
   return dict && *dict == reinterpret_cast<PyObject*>(known.dict) &&
@@ -567,6 +602,9 @@ void get_to_know(Known& known, PyObject* module) {
   PyObject* forward = _PyType_Lookup(Py_TYPE(module), forward_name);
   PyObject** dict = _PyObject_GetDictPtr(module);
   if (!forward || !dict || !*dict || own_attribute(module, forward_name)) return;
+  static PyObject* const getter_name = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const plain_getter = _PyType_Lookup(&PyBaseObject_Type, getter_name);
+  if (_PyType_Lookup(Py_TYPE(module), getter_name) != plain_getter) return;
   if (!PyType_HasFeature(Py_TYPE(forward), Py_TPFLAGS_METHOD_DESCRIPTOR)) return;
   known.is_op = Py_TYPE(forward) == op_type &&
                 find_arguments(*reinterpret_cast<PyCell*>(forward), module, known.arguments);
@@ -586,7 +624,7 @@ Known& known_of(PyObject*) {
   static Known none;
   return none;
 }
-bool is_known(const Known&, PyObject*) { return false; }
+bool is_still_known(const Known&, PyObject*) { return false; }
 void get_to_know(Known&, PyObject*) {}
 #endif
 
@@ -594,7 +632,7 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
   PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
   Known& known = known_of(self);
-  if (!is_known(known, self)) {
+  if (!is_still_known(known, self)) {
     PyObject* hooks = own_attribute(self, hooks_name);
     if (hooks && hooks != Py_None) {
       return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
@@ -772,6 +810,7 @@ void define_cells(PyObject* module) {
   op_type = make_type();
   spec.name = "weft._core.NumberFunction";
   number_type = make_type();
+  number_type->tp_getattro = get_of_function;
   // The base of nn.Module, without memory of its own: instances are those of any Python class.
   PyType_Slot module_slots[] = {
       {Py_tp_call, reinterpret_cast<void*>(call_module)},

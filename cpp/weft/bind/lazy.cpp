@@ -45,6 +45,7 @@ void run_and_watch(std::span<const Value> values) {
 
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
 void demand_values(std::span<const Value> values) {
+  if (modes.is_look) graph::refuse_in_program("reads a value");
   for (const Value& value : values) {
     if (value && value->mapped) graph::refuse_reading(*value->mapped);
     if (value && !value.array().storage && !value->pending) {

@@ -41,6 +41,7 @@ struct SaveHooks {
 struct Modes {
   bool grad = true;
   bool inference = false;
+  bool is_look = false;                // at a cell's body: nobody may read a value
   bool lazy = false;                   // record now, run when a value is needed
   int32_t example = -1;                // of a map: which one runs now
   void* park = nullptr;                // of a map: how its fibers step aside (bind/lazy.cpp)

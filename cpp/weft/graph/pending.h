@@ -51,7 +51,7 @@ void count_dropped(int64_t ops);
 // looked at.
 inline void demand(std::span<const Value> values) {
   for (const Value& value : values) {
-    if (value && !value->array.storage) [[unlikely]] {
+    if (value && (!value->array.storage || modes.is_look)) [[unlikely]] {
       host.demand(values);
       return;
     }

@@ -158,6 +158,7 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
     const Array& result =
         results.emplace_back(Array::meta(metas[slot].sizes(), metas[slot].dtype()));
     bytes += result.count() * tensor::item_size(result.dtype);
+    gives_floats = gives_floats || tensor::is_floating(result.dtype);
   }
   has_weights = std::any_of(program.constants.begin(), program.constants.end(),
                             [](const Value& constant) { return constant->requires_grad; });

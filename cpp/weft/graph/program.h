@@ -46,10 +46,11 @@ struct ProgramOp : Op {
   ProgramOp(std::string cell_name, Program given, std::span<const Value> inputs, uint32_t weights,
             BatchRule rule);
   Program program;
-  std::vector<Value> metas;             // by slot
-  std::vector<Array> results;           // without memory
-  int64_t bytes = 0;                    // of the results
-  bool has_weights = false;             // it reads tensors of its own that need gradients
+  std::vector<Value> metas;    // by slot
+  std::vector<Array> results;  // without memory
+  int64_t bytes = 0;           // of the results
+  bool has_weights = false;    // it reads tensors of its own that need gradients
+  bool gives_floats = false;
   mutable std::shared_ptr<void> notes;  // the executor's, on how it runs
 
  private:

@@ -363,7 +363,7 @@ Values record_cell(const ProgramOp& op, std::span<const Value> inputs) {
   keep_from_change(std::span(pending->inputs.data(), pending->inputs.size()));
   Need need = need_of(inputs);
   if (op.has_weights) need.needs = ~0u;  // whichever: it is asked only whether there are any
-  const bool grad = modes.grad && need.needs;
+  const bool grad = modes.grad && need.needs && op.gives_floats;
   Values outputs;
   for (const Array& result : op.results) {
     Value& output = outputs.emplace_back(base::Ref<ValueData>(new ValueData(nullptr, result)));

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from types import MethodType
-from typing import Any, TypeVar, overload
+from types import CellType, MethodType
+from typing import Any, TypeVar, cast, overload
 
 from weft import _core, pytree
 from weft.batching.captures import Captures, Guard
@@ -24,6 +24,7 @@ class Watch:
         self.owner = getattr(body, "__self__", None)  # of a module's cell: the module
         self.parts: list[tuple[int, int]] | None = None
         self.modules: list[Any] = []
+        self.guards: list[Guard] = []
         self.changes = 0
 
     def __call__(self, changed: bool) -> tuple[list[_core.Tensor], list[Guard]] | str | None:
@@ -51,13 +52,72 @@ class Watch:
             return f"it reads {captures.unknown} from outside, which may change"
         if self.changes > _MOST_CHANGES:
             return "what it reads from outside changes again and again"
-        return captures.parameters(), captures.guards()
+        self.guards = captures.guards()
+        return captures.parameters(), self.guards
+
+    def save(self) -> list[tuple[Any, Any]]:
+        """Return the places that the body is known to read, each with a copy of what is there."""
+        places: list[Any] = [part.__dict__ for part in self._modules()]
+        for container, key, _, _ in self.guards:
+            if key is len or isinstance(container, CellType):
+                places.append(container)
+            elif type(container) is dict:
+                places.append((container, key))
+        return [(place, _content(place)) for place in places]
+
+    def put_back(self, saved: list[tuple[Any, Any]]) -> bool:
+        """Undo what a look at the body has changed there; return whether it had."""
+        return sum(_put_back(place, content) for place, content in saved) > 0  # each of them
 
     def _modules(self) -> list[Any]:
         return [part for module in self.modules for part in module.modules()]
 
     def _versions(self) -> list[tuple[int, int]]:
         return [(id(part), part.__dict__.get("_version", 0)) for part in self._modules()]
+
+
+_MISSING = object()
+
+
+def _content(place: Any) -> Any:
+    """Return what is in a place: an item of a dict, a closure's variable, a list, a dict."""
+    if isinstance(place, tuple):
+        container, key = cast("tuple[dict[Any, Any], Any]", place)
+        return container.get(key, _MISSING)
+    if isinstance(place, CellType):
+        try:
+            return place.cell_contents
+        except ValueError:  # there is nothing yet
+            return _MISSING
+    return place.copy()
+
+
+def _put_back(place: Any, content: Any) -> bool:
+    if isinstance(place, (tuple, CellType)):
+        changed = _content(place) is not content
+    else:
+        changed = _identities(place) != _identities(content)
+    if not changed:
+        return False
+    if isinstance(place, tuple):
+        container, key = cast("tuple[dict[Any, Any], Any]", place)
+        container[key] = content
+        if content is _MISSING:
+            del container[key]
+    elif isinstance(place, CellType):
+        place.cell_contents = content
+    else:
+        place.clear()
+        if isinstance(place, dict):
+            cast("dict[Any, Any]", place).update(content)
+        else:
+            place.extend(content)
+    return True
+
+
+def _identities(container: list[Any] | dict[Any, Any]) -> list[int]:
+    values = container.values() if isinstance(container, dict) else ()
+    return [*map(id, container), *map(id, values)]
 
 
 @overload

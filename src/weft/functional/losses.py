@@ -90,9 +90,10 @@ def _compared(name: str, function: Any, input: Tensor, target: Tensor, *more: An
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return scores (N, C, ...) as rows, and classes (N, ...) as one number a row."""
-    if weight is None and input.ndim == target.ndim + 1 <= 2:
-        # A batch as it is, or one example.
-        return (input, target) if input.ndim == 2 else (ops.unsqueeze(input, 0), target.reshape(1))
+    if weight is None and target.ndim == 0 and input.ndim == 1:  # one example
+        return ops.unsqueeze(input, 0), ops.unsqueeze(target, 0)
+    if weight is None and target.ndim == 1 and input.ndim == 2 and len(input) == len(target):
+        return input, target
     if input.ndim == 0:
         raise _core.ShapeError(f"{name}(): input must have a dimension of classes; input is ()")
     dim = 0 if input.ndim == 1 else 1
