@@ -141,8 +141,11 @@ T rsqrt(T x) {
 }
 
 // Rare in networks, or rare in float64: the C library's, one element at a time.
-using std::acosh, std::asinh, std::atan2, std::cosh, std::erfc, std::fmod, std::hypot, std::pow;
-using std::sinh, std::tan;
+using std::acosh, std::asinh, std::atan2, std::erfc, std::fmod, std::hypot, std::tan;
+inline double cosh(double x) { return std::cosh(x); }
+inline double exp2(double x) { return std::exp2(x); }
+inline double pow(double x, double y) { return std::pow(x, y); }
+inline double sinh(double x) { return std::sinh(x); }
 inline double acos(double x) { return std::acos(x); }
 inline double asin(double x) { return std::asin(x); }
 inline double erf(double x) { return std::erf(x); }
@@ -250,6 +253,31 @@ inline float expm1(float x) {
   return x == 0 ? x : result;
 }
 
+inline float exp2(float x) {
+  x = x > 130.0f ? 130.0f : x;
+  x = x < -151.0f ? -151.0f : x;
+  const bool grows = x > 0;
+  const float bias = grows ? rounder + 63 : rounder + 191;
+  const float shifted = x + bias;
+  const float mantissa = 1 + expm1_core((x - (shifted - bias)) * 0x1.62e43p-1f);
+  const float scale = std::bit_cast<float>(std::bit_cast<uint32_t>(shifted) << 23);
+  return mantissa * scale * (grows ? 0x1p64f : 0x1p-64f);
+}
+// e^x / 2 for x >= 0, which overflows later than e^x.
+inline float half_exp(float x) {
+  const Exponential e = exponential(x > 91.0f ? 91.0f : x, rounder + 63);
+  return e.mantissa * e.scale * 0x1p63f;
+}
+inline float sinh(float x) {
+  const float a = abs(x), e = expm1(a > 20.0f ? 20.0f : a);
+  const float result = a > 10.0f ? half_exp(a) : 0.5f * (e + e / (e + 1));
+  return isnan(x) || a < 0x1p-12f ? x : copysign(result, x);
+}
+inline float cosh(float x) {
+  const float a = abs(x), half = half_exp(a);
+  return isnan(x) ? x : half + 0.25f / half;
+}
+
 // x = 2^exponent * (1 + fraction) with fraction in [-1/3, 1/3].
 struct Split {
   float exponent, fraction;
@@ -293,6 +321,38 @@ inline float log10(float x) {
   const float rest = multiply_add(log1p_rest(s.fraction), 0x1.bcb7b2p-2f, low);
   const float high = multiply_add(s.fraction, 0x1.bccp-2f, rest);
   return log_limits(x, multiply_add(s.exponent, 0x1.344p-2f, high));
+}
+// 2 to the power of y log2(x), in float64, which leaves digits for that product: by the series of
+// ln((1 + s) / (1 - s)) and of e^r. All of it in one width, without branches.
+inline float pow(float base, float exponent) {
+  const double x = base, y = exponent, a = abs(x);
+  constexpr uint64_t two_thirds = 0x3fe5555555555555, one = uint64_t{1023} << 52;
+  const uint64_t bits = std::bit_cast<uint64_t>(a);
+  const uint64_t power = (bits - two_thirds + one) >> 52;  // of 2, and 1023
+  const double f = std::bit_cast<double>(bits - (power << 52) + one) - 1, s = f / (2 + f);
+  const double series =
+      polynomial(s * s, 1.0, 1 / 3.0, 1 / 5.0, 1 / 7.0, 1 / 9.0, 1 / 11.0, 1 / 13.0);
+  // The power as a number: put behind the point of 2^52.
+  const double n = std::bit_cast<double>(power | 0x4330000000000000) - (0x1p52 + 1023);
+  constexpr double infinity = infinity32, nan = nan32;
+  double log = multiply_add(s * series, 0x1.71547652b82fep+1, n);
+  log = a == 0 ? -infinity : log;
+  log = a == infinity ? infinity : log;
+  double product = y * log;
+  product = product > 400 ? 400 : product;
+  product = product < -400 ? -400 : product;
+  const double shifted = product + 0x1.8p52;
+  const double r = (product - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;
+  const double mantissa = polynomial(r, 1.0, 1.0, 1 / 2.0, 1 / 6.0, 1 / 24.0, 1 / 120.0, 1 / 720.0,
+                                     1 / 5040.0, 1 / 40320.0);
+  double result = mantissa * std::bit_cast<double>((std::bit_cast<uint64_t>(shifted) + 1023) << 52);
+  result = a == 1 ? 1 : result;
+  result = (x != x) | (y != y) ? nan : result;
+  const double whole = floor(y), half = 0.5 * y;
+  result = (x < 0) & (whole != y) & (a != infinity) ? nan : result;
+  result = (whole == y) & (floor(half) != half) ? copysign(result, x) : result;
+  result = (y == 0) | (x == 1) ? 1 : result;
+  return static_cast<float>(result);
 }
 inline float log1p(float x) {
   const float sum = 1 + x;

@@ -118,17 +118,34 @@ struct cube_formula {
   }
 };
 
+struct exp2_formula {
+  static constexpr int arity = 1;
+  template <class T>
+  static T apply(T x) {
+    return exp2(x);
+  }
+};
+
+template <class T>
+bool are_equal(const T* items, int64_t count) {
+  int32_t different = 0;
+  for (int64_t i = 0; i < count; ++i) different |= items[i] != items[0] ? 1 : 0;
+  return different == 0;
+}
+
 template <int Width, class T>
 bool run_power(T* out, const T* const* in, int64_t count) {
   constexpr auto base = std::make_index_sequence<1>();
+  if (in[0][0] == T(2) && are_equal(in[0], count))
+    return run_whole<exp2_formula, T, T, Width>(out, in + 1, count, base), true;
+  if (!are_equal(in[1], count)) return false;
   const T exponent = in[1][0];
-  int32_t different = 0;
-  for (int64_t i = 0; i < count; ++i) different |= in[1][i] != exponent ? 1 : 0;
-  if (different != 0) return false;
   if (exponent == T(2)) return run_whole<square_formula, T, T, Width>(out, in, count, base), true;
   if (exponent == T(3)) return run_whole<cube_formula, T, T, Width>(out, in, count, base), true;
   if (exponent == T(-1))
     return run_whole<reciprocal_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(0.5)) return run_whole<sqrt_formula, T, T, Width>(out, in, count, base), true;
+  if (exponent == T(-0.5)) return run_whole<rsqrt_formula, T, T, Width>(out, in, count, base), true;
   if (exponent == T(1)) return std::memmove(out, in[0], count * sizeof(T)), true;
   return false;
 }
