@@ -54,9 +54,9 @@ char* allocate_block(int64_t bytes) {
   return static_cast<char*>(block);
 }
 
-// Large blocks of up to twice the size serve too: programs whose sizes are never the same would
-// keep memory for each of them.
-constexpr int64_t large = int64_t{1} << 18;
+// Once much is kept, blocks of up to twice the size serve too: programs whose sizes are never the
+// same would keep memory for each of them.
+constexpr int64_t much = int64_t{1} << 25;
 constexpr uint16_t most_larger = 4;
 
 struct Piece {
@@ -67,7 +67,7 @@ struct Piece {
 Piece take_block(int64_t bytes) {
   const uint16_t size_class = class_of(bytes);
 #ifndef __SANITIZE_ADDRESS__
-  const uint16_t last = size_class + (bytes >= large ? most_larger : 0);
+  const uint16_t last = size_class + (cached > much ? most_larger : 0);
   for (uint16_t i = size_class; i <= last; ++i) {
     if (FreeBlock* block = free_blocks[i]) {
       free_blocks[i] = block->next;
