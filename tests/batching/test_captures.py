@@ -726,7 +726,11 @@ PROGRAMS: list[Program] = [
 
 @pytest.mark.filterwarnings("ignore:more than 20 plans")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_cell_sees_what_a_function_sees(program: Program) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_cell_sees_what_a_function_sees(
+    program: Program, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: threads)
     expected = [(y.dtype, y.tolist()) for y in program(lambda body: body)]
     assert [(y.dtype, y.tolist()) for y in program(weft.cell)] == expected
     with weft.lazy():
@@ -959,6 +963,46 @@ def test_a_cell_that_changes_while_another_thread_looks_at_it() -> None:
     for thread in threads:
         thread.join()
     assert weft.equal(body(X), X * settings.scale)
+
+
+def test_what_other_threads_change_during_a_look_stays() -> None:
+    settings = SimpleNamespace(scale=1.0, last=None)
+    looked, changed = threading.Event(), threading.Event()
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        settings.last = x
+        looked.set()
+        changed.wait(60)
+        return x * settings.scale
+
+    thread = threading.Thread(target=body, args=(X,))
+    thread.start()
+    looked.wait(60)
+    settings.scale = 2.0
+    changed.set()
+    thread.join()
+    assert settings.scale == 2.0
+    assert settings.last is not None
+    assert settings.last.tolist() == X.tolist()
+    assert body(X).tolist() == (X * 2).tolist()
+
+
+def test_counters_count_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    settings = SimpleNamespace(calls=0)
+    total = 0
+
+    @weft.cell
+    def body(x: weft.Tensor) -> weft.Tensor:
+        nonlocal total
+        total += 1
+        settings.calls += 1
+        return x * 2
+
+    for _ in range(3):
+        body(X)
+    assert (settings.calls, total) == (3, 3)
 
 
 def test_objects_that_cannot_be_looked_at() -> None:

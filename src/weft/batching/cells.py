@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial, wraps
 from types import CellType, MethodType
@@ -66,8 +67,12 @@ class Watch:
         return [(place, _content(place)) for place in places]
 
     def put_back(self, saved: list[tuple[Any, Any]]) -> bool:
-        """Undo what a look at the body has changed there; return whether it had."""
-        return sum(_put_back(place, content) for place, content in saved) > 0  # each of them
+        """Undo what a look at the body has changed there; return whether it had.
+
+        Among threads what is new may be another one's: then only tensors go.
+        """
+        alone = threading.active_count() == 1
+        return sum(_put_back(place, content, alone) for place, content in saved) > 0  # all of them
 
     def _modules(self) -> list[Any]:
         return [part for module in self.modules for part in module.modules()]
@@ -92,32 +97,32 @@ def _content(place: Any) -> Any:
     return place.copy()
 
 
-def _put_back(place: Any, content: Any) -> bool:
-    if isinstance(place, (tuple, CellType)):
-        changed = _content(place) is not content
-    else:
-        changed = _identities(place) != _identities(content)
-    if not changed:
-        return False
-    if isinstance(place, tuple):
-        container, key = cast("tuple[dict[Any, Any], Any]", place)
-        container[key] = content
-        if content is _MISSING:
-            del container[key]
-    elif isinstance(place, CellType):
-        place.cell_contents = content
-    else:
-        place.clear()
-        if isinstance(place, dict):
-            cast("dict[Any, Any]", place).update(content)
+def _put_back(place: Any, content: Any, alone: bool) -> bool:
+    if isinstance(place, dict):
+        items = cast("dict[Any, Any]", place)
+        keys = [*content, *(key for key in items if key not in content)]
+        return sum(_put_back((items, key), content.get(key, _MISSING), alone) for key in keys) > 0
+    now = _content(place)
+    if isinstance(place, list):
+        known = set(map(id, content))
+        changed = list(map(id, now)) != list(map(id, content))
+        if changed and alone:
+            place[:] = content
+        elif changed:
+            place[:] = [one for one in now if id(one) in known or not isinstance(one, _core.Tensor)]
+        return changed
+    changed = now is not content
+    if changed and (alone or isinstance(now, _core.Tensor)):
+        if isinstance(place, CellType):
+            place.cell_contents = content
+            if content is _MISSING:
+                del place.cell_contents
         else:
-            place.extend(content)
-    return True
-
-
-def _identities(container: list[Any] | dict[Any, Any]) -> list[int]:
-    values = container.values() if isinstance(container, dict) else ()
-    return [*map(id, container), *map(id, values)]
+            container, key = cast("tuple[dict[Any, Any], Any]", place)
+            container[key] = content
+            if content is _MISSING:
+                del container[key]
+    return changed
 
 
 @overload
