@@ -583,7 +583,7 @@ struct Known {
   OpArguments arguments;
 };
 
-#if PY_VERSION_HEX < 0x030D0000
+#if PY_VERSION_HEX < 0x030C0000  // later ones have no versions of dictionaries
 Known& known_of(PyObject* module) {
   static Known all[256];
   return all[(reinterpret_cast<size_t>(module) >> 4) * 0x9e3779b97f4a7c15u >> 56];
