@@ -585,3 +585,18 @@ def test_old_types() -> None:
     assert x.type(weft.int8).type() == "torch.CharTensor"
     with pytest.raises(ValueError, match=r"invalid type: 'torch\.cuda\.FloatTensor'"):
         x.type("torch.cuda.FloatTensor")
+
+
+def test_memory_that_is_not_aligned() -> None:
+    array = np.ndarray((2,), "f4", bytearray(12), 3)
+    array[:] = [1, 2]
+    assert weft.tensor(array).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="multiple of the element byte size"):
+        weft.from_numpy(array)
+
+
+def test_offsets_beyond_64_bits() -> None:
+    x = weft.zeros(4)
+    for offsets in ((-(2**63), 3), (1, -(2**63))):
+        with pytest.raises((ValueError, RuntimeError)):
+            x[1:].strided_view([2], [1], offsets[0], [1], offsets[1])

@@ -284,7 +284,7 @@ def _read(data: Any, dtype: dtype | None) -> Tensor:
         import numpy as np  # noqa: PLC0415
 
         array = np.ascontiguousarray(data) if getattr(data, "ndim", 0) else np.asarray(data)
-        if not array.flags.writeable:
+        if not (array.flags.writeable and array.flags.aligned):
             array = array.copy()
         made = from_numpy(array)
         return made.clone() if dtype is None else _ops.cast(made, dtype).clone()

@@ -60,6 +60,13 @@ nb::object to_dlpack(const TensorObject& tensor) {
 
 // --- in: tensors over somebody else's memory ---
 
+void require_aligned(const void* data, int64_t item) {
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(item) == 0) return;
+  raise(PyExc_ValueError,
+        "the given memory does not begin at a multiple of the element byte size. "
+        "Copy the array to reallocate the memory.");
+}
+
 nb::object borrow_memory(void* data, const Dims& sizes, const Dims& strides, DType dtype,
                          tensor::Foreign foreign) {
   Array array{nullptr, sizes, strides, 0, dtype};
@@ -103,6 +110,7 @@ nb::object borrow_buffer(nb::handle object, std::optional<DType> wanted) {
   if (buffer->itemsize != item || buffer->ndim > tensor::max_rank) {
     raise(PyExc_ValueError, "from_buffer(): the memory's layout does not fit the dtype");
   }
+  require_aligned(buffer->buf, item);
   Dims sizes, strides;
   for (int i = 0; i < buffer->ndim; ++i) {
     if (buffer->strides[i] % item != 0) {
@@ -155,6 +163,7 @@ nb::object from_dlpack(nb::handle capsule) {
     base::fail(ErrorKind::shape, "from_dlpack(): too many dimensions (", given->ndim(), ")");
   }
   const DType dtype = from_dlpack_type(given->dtype());
+  require_aligned(given->data(), tensor::item_size(dtype));
   Dims sizes, strides;
   for (size_t i = 0; i < given->ndim(); ++i) {
     sizes.push_back(static_cast<int64_t>(given->shape(i)));

@@ -369,8 +369,11 @@ OP(strided_view,
     const Array& input = call.in(0);
     const Dims &sizes = call.integers("size"), &strides = call.integers("stride");
     // A row of a batch may have got other memory since.
-    const int64_t moved = input.storage ? input.offset - call.integer("input_offset") : 0;
-    const int64_t offset = call.integer("storage_offset") + moved;
+    const int64_t before = input.storage ? call.integer("input_offset") : input.offset;
+    int64_t offset = 0;
+    call.require(!__builtin_sub_overflow(input.offset, before, &offset) &&
+                     !__builtin_add_overflow(offset, call.integer("storage_offset"), &offset),
+                 ErrorKind::value, "offsets must fit in 64 bits");
     check_strides(call, sizes, strides, offset);
     check_strides(call, input.sizes, call.integers("input_stride"), call.integer("input_offset"));
     const int64_t reach = input.view(sizes, strides, offset).extent().second;
