@@ -19,6 +19,7 @@ import numpy as np
 
 import weft
 from weft import _core
+from weft.tracing.recording import _running
 
 __all__ = [
     "Custom",
@@ -214,6 +215,8 @@ def reset() -> None:
     """Undo what a program may have switched."""
     for _ in range(8):
         _core.pop_save_hooks()
+    for recording in reversed(list(_running.stack)):  # a breakpoint is one
+        recording.__exit__(None, None, None)
     _core.set_inference_mode(False)
     _core.set_grad_enabled(True)
     _core.set_default_dtype(_core.float32)
