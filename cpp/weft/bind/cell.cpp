@@ -346,10 +346,9 @@ Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
   }
   const Object changed =
       Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
+  if (!look.result) return look;
   std::vector<graph::TensorData*> results;
-  if (!look.result) {
-    // It has failed.
-  } else if (changed.get() == Py_True) {
+  if (changed.get() == Py_True) {
     look.refusal = "its body changes what is outside of it";
   } else if (!builder.refusal.empty()) {
     look.refusal = "its body " + builder.refusal;
