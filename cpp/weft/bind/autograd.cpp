@@ -60,7 +60,7 @@ Value implicit_gradient(const Value& value) {
 
 void add_root(autograd::Request& request, const TensorObject& root,
               const std::optional<TensorObject>& given) {
-  const Value& value = root.value();
+  const Value value = root.value();
   if (!value->requires_grad) refuse_root(value);
   Value gradient = given ? given->value() : implicit_gradient(value);
   if (gradient.sizes() != value.sizes()) {
@@ -93,7 +93,7 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
   }
   for (size_t i = 0; i < tensors.size(); ++i) add_root(request, tensors[i], gradients[i]);
   for (size_t i = 0; inputs && i < inputs->size(); ++i) {
-    const Value& value = (*inputs)[i].value();
+    const Value value = (*inputs)[i].value();
     if (!value->requires_grad) {
       base::fail(ErrorKind::gradient,
                  "One of the differentiated Tensors does not require grad (input ", i, ")");
@@ -146,15 +146,15 @@ bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject
 }
 
 void bump_version(const TensorObject& tensor) {
-  tensor::Storage& storage = *tensor.computed().array().storage;
-  graph::run_readers(storage);
-  storage.version += 1;
-  storage.written_at = graph::current_position();
-  storage.written_by = nullptr;
+  const Ref<tensor::Storage> storage = tensor.computed().array().storage;
+  graph::run_readers(*storage);
+  storage->version += 1;
+  storage->written_at = graph::current_position();
+  storage->written_by = nullptr;
 }
 
 void show_as(const TensorObject& tensor, const std::string& name) {
-  Node* node = tensor.value()->producer.get();
+  const Ref<Node> node = tensor.value()->producer;
   if (node && !node->is_leaf()) node->extra().shown_as = name;
 }
 

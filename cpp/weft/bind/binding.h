@@ -18,9 +18,9 @@ struct TensorObject {
   nb::object object;
   PyObject* ptr() const { return object.ptr(); }
   TensorData& data() const { return tensor_of(ptr()); }
-  const Value& value() const { return value_of(ptr()); }
-  const Value& computed() const { return computed_value_of(ptr()); }
-  const Value& settled() const { return settled_value_of(ptr()); }
+  Value value() const { return value_of(ptr()); }
+  Value computed() const { return computed_value_of(ptr()); }
+  Value settled() const { return settled_value_of(ptr()); }
 };
 
 // A Python function that the graph holds; garbage collection looks for it there.
@@ -29,9 +29,6 @@ struct HeldFunction {
   virtual ~HeldFunction() = default;
   Object function;
 };
-// A tensor whose node holds Python objects joins garbage collection.
-void track(PyObject* tensor);
-
 nb::object wrap_node(Node* node, int32_t row);
 // The arguments of an op that are no tensors and not what they are by default, as texts.
 nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes);

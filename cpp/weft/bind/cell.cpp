@@ -319,7 +319,7 @@ Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Argum
     builder.add_input(look.metas.back());
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
-    const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
+    const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
     look.metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
     builder.add_input(value);
   }
@@ -408,7 +408,7 @@ void make_program(PyCell& cell, PyObject* const* args, size_t count, const Argum
     look.refusal = again.refusal.empty() ? compare(look.program, again.program) : again.refusal;
   }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
-    const Value& value = value_of(PyList_GET_ITEM(cell.parameters, i));
+    const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
     signature.parameters.push_back({value.sizes(), value.dtype()});
   }
   if (!look.refusal.empty()) return set_note(cell, look.refusal.c_str());

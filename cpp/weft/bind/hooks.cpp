@@ -68,7 +68,7 @@ struct RetainHook : graph::GradientHook {
 };
 
 Node& producer_of(const TensorObject& tensor, const char* what) {
-  const Value& value = tensor.settled();
+  const Value value = tensor.settled();
   if (!value->producer) {
     base::fail(ErrorKind::gradient, "cannot ", what, " on a tensor that doesn't require gradient");
   }
@@ -111,7 +111,7 @@ void remove_hook(uint64_t id) {
 void retain_grad(const TensorObject& tensor) {
   Node& node = producer_of(tensor, "retain_grad");
   if (node.is_leaf() || tensor.data().retains_grad) return;
-  const Value& value = tensor.value();
+  const Value value = tensor.value();
   node.extra().retained.push_back(
       {value->output, value->row, ++hook_ids, std::make_shared<RetainHook>(tensor.ptr())});
   tensor.data().retains_grad = true;
@@ -162,10 +162,11 @@ void pop_save_hooks() {
 
 // The node that nobody but this tensor owns, or null: only then may garbage collection look into
 // it.
-Node* own_node(const TensorData* tensor) {
-  if (!tensor || tensor->use_count() != 1) return nullptr;
-  const Value& value = tensor->last_value();
-  if (value.get()->use_count() != 1 || !value->producer || value->producer->use_count() != 1)
+Node* own_node(const PyTensor& tensor) {
+  if (tensor.tensor && tensor.tensor->use_count() != 1) return nullptr;
+  const Value& value = tensor.tensor ? tensor.tensor->last_value() : tensor.value;
+  if (!value || value.get()->use_count() != 1 || !value->producer ||
+      value->producer->use_count() != 1)
     return nullptr;
   return value->producer->extras ? value->producer.get() : nullptr;
 }
@@ -174,9 +175,10 @@ Node* own_node(const TensorData* tensor) {
 
 void track(PyObject* tensor) {
   if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+  reinterpret_cast<PyTensor*>(tensor)->tracked = true;
 }
 
-int visit_graph(const TensorData* tensor, visitproc visit, void* arg) {
+int visit_graph(const PyTensor& tensor, visitproc visit, void* arg) {
   const Node* node = own_node(tensor);
   if (!node) return 0;
   const auto visit_hook = [&](const std::shared_ptr<graph::GradientHook>& hook) {
@@ -196,7 +198,7 @@ int visit_graph(const TensorData* tensor, visitproc visit, void* arg) {
   return 0;
 }
 
-void clear_graph(const TensorData* tensor) {
+void clear_graph(const PyTensor& tensor) {
   Node* node = own_node(tensor);
   if (!node) return;
   const base::Ref<Node> alive(node);

@@ -204,7 +204,7 @@ Value drop_leading_ones(Value value, int64_t rank) {
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* index) {
-  const Value& value = value_of(self);
+  const Value value = value_of(self);
   Selection selection = Parser(value).parse(index);
   if (selection.indices.empty()) {
     // Even x[...] is a tensor of its own.
@@ -215,7 +215,7 @@ PyObject* get_item(PyObject* self, PyObject* index) {
 }
 
 void set_item(PyObject* self, PyObject* index, PyObject* object) {
-  const Value& value = value_of(self);
+  const Value value = value_of(self);
   Selection selection = Parser(value).parse(index);
   const bool whole = selection.view == value;
   Object target = whole ? Object::borrow(self) : Object(wrap_result(selection.view, self));

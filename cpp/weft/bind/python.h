@@ -78,9 +78,12 @@ Result guarded(Body&& body, Result failed = Result{}) noexcept {
 
 // --- tensors ---
 struct PyTensor {
-  PyObject_HEAD TensorData* tensor;  // owned
+  PyObject_HEAD TensorData*
+      tensor;   // owned; null as long as nobody has asked for more than `value`
+  Value value;  // empty once there is a TensorData, which has it
   PyObject* dict;
   PyObject* weak_references;
+  bool tracked;  // by garbage collection: once it holds Python objects of its own
 };
 
 extern PyTypeObject* tensor_type;
@@ -88,15 +91,22 @@ extern PyTypeObject* tensor_type;
 inline bool is_tensor(PyObject* object) {
   return Py_TYPE(object) == tensor_type || PyType_IsSubtype(Py_TYPE(object), tensor_type);
 }
+void give_tensor(PyTensor& self);
 inline TensorData& tensor_of(PyObject* object) {
-  return *reinterpret_cast<PyTensor*>(object)->tensor;
+  auto& self = *reinterpret_cast<PyTensor*>(object);
+  if (!self.tensor) give_tensor(self);
+  return *self.tensor;
 }
-inline const Value& value_of(PyObject* object) { return tensor_of(object).value(); }
+// A Value of one's own: the tensor may get another one, or its TensorData, at any time.
+inline Value value_of(PyObject* object) {
+  auto& self = *reinterpret_cast<PyTensor*>(object);
+  return self.tensor ? self.tensor->value() : self.value;
+}
 // The same, computed: for those who look at its memory or its place in the graph.
-inline const Value& computed_value_of(PyObject* object) { return graph::demand(value_of(object)); }
+inline Value computed_value_of(PyObject* object) { return graph::demand(value_of(object)); }
 
 // The same for those who look at its place in the graph only.
-inline const Value& settled_value_of(PyObject* object) { return graph::settle(value_of(object)); }
+inline Value settled_value_of(PyObject* object) { return graph::settle(value_of(object)); }
 
 PyObject* wrap(Value value);              // a new Tensor
 PyObject* wrap(const TensorRef& tensor);  // its existing Python object, or a new one; None for null
@@ -143,8 +153,10 @@ using Stream = std::tuple<bool, uint64_t, uint64_t>;
 Stream default_stream();
 void set_default_stream(const Stream& stream);
 PyObject* grad_function(const Value& value);  // new reference; None for leaves
+// A tensor that holds Python objects, or whose node does, joins garbage collection.
+void track(PyObject* tensor);
 // For garbage collection: Python objects in the graph that only this tensor owns.
-int visit_graph(const TensorData* tensor, visitproc visit, void* arg);
-void clear_graph(const TensorData* tensor);
+int visit_graph(const PyTensor& tensor, visitproc visit, void* arg);
+void clear_graph(const PyTensor& tensor);
 
 }  // namespace weft::bind

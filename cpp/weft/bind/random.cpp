@@ -69,7 +69,7 @@ nb::object get_state(const Generator& self) {
 }
 
 nb::object set_state(const nb::object& self, const TensorObject& given) {
-  const Array& bytes = given.computed().array();
+  const Array bytes = given.computed().array();
   GeneratorState state;
   if (bytes.dtype != DType::u8 || bytes.count() != sizeof state || !bytes.is_contiguous())
     throw nb::value_error("set_state(): expects a state that get_state() returned");

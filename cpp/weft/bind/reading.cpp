@@ -298,7 +298,7 @@ Value tensor_from_python(PyObject* data, std::optional<DType> dtype) {
     return Value(std::move(array));
   }
   if (!is_tensor(data)) return Reader().read(data, dtype);
-  const Array& array = computed_value_of(data).array();
+  const Array array = computed_value_of(data).array();
   Array copy = Array::allocate(array.sizes, dtype.value_or(array.dtype));
   kernels::copy(array, copy);
   return Value(std::move(copy));

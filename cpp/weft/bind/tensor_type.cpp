@@ -24,27 +24,49 @@ PyTensor* allocate() {
     free_tensors = reinterpret_cast<PyTensor*>(self->dict);
     --free_count;
     Py_INCREF(tensor_type);
-    PyObject_INIT(reinterpret_cast<PyObject*>(self), tensor_type);
+    Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), 1);
   } else {
     self = PyObject_GC_New(PyTensor, tensor_type);
     if (!self) throw PythonError{};
   }
+  self->tensor = nullptr;
+  std::construct_at(&self->value);
   self->dict = nullptr;
   self->weak_references = nullptr;
+  self->tracked = false;
   return self;
+}
+
+void hold(PyTensor& self, TensorData& tensor) {
+  tensor.retain();
+  tensor.wrapper = &self;
+  self.tensor = &tensor;
+}
+
+// An object of this class or one made from it; Python's own way tracks them.
+Object make_object(PyTypeObject* type, TensorData& tensor) {
+  const TensorRef kept(&tensor);
+  Object object = Object::check(type->tp_alloc(type, 0));
+  auto& self = *reinterpret_cast<PyTensor*>(object.get());
+  self.tracked = true;
+  hold(self, tensor);
+  return object;
 }
 
 void let_go(PyTensor* self) {
   if (TensorData* tensor = std::exchange(self->tensor, nullptr)) {
     if (tensor->wrapper == self) tensor->wrapper = nullptr;
     tensor->release();
+  } else if (self->value) {
+    --self->value->handles;
+    const Value last = std::move(self->value);
   }
 }
 
 void dealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   PyTypeObject* type = Py_TYPE(object);
-  if (PyObject_GC_IsTracked(object)) PyObject_GC_UnTrack(object);
+  if (self->tracked) PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   let_go(self);
   Py_CLEAR(self->dict);
@@ -61,27 +83,24 @@ void dealloc(PyObject* object) {
 int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(reinterpret_cast<PyTensor*>(object)->dict);
-  return visit_graph(reinterpret_cast<PyTensor*>(object)->tensor, visit, arg);
+  return visit_graph(*reinterpret_cast<PyTensor*>(object), visit, arg);
 }
 
 int clear(PyObject* object) {
-  clear_graph(reinterpret_cast<PyTensor*>(object)->tensor);
+  clear_graph(*reinterpret_cast<PyTensor*>(object));
   Py_CLEAR(reinterpret_cast<PyTensor*>(object)->dict);
   return 0;
 }
 
-// A plain tensor joins garbage collection only once it holds Python objects of its own.
 int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
   const int failed = PyObject_GenericSetAttr(object, name, value);
-  if (reinterpret_cast<PyTensor*>(object)->dict && !PyObject_GC_IsTracked(object)) {
-    PyObject_GC_Track(object);
-  }
+  if (reinterpret_cast<PyTensor*>(object)->dict) track(object);
   return failed;
 }
 
 PyObject* get_dict(PyObject* object, void*) {
   PyObject* dict = PyObject_GenericGetDict(object, nullptr);
-  if (dict && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  if (dict) track(object);
   return dict;
 }
 
@@ -104,12 +123,7 @@ PyObject* make_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       if (count == 0) sizes.push_back(0);
       value = ops::zeros(sizes, tensor::default_dtype);
     }
-    Object self = Object::check(type->tp_alloc(type, 0));
-    auto* tensor = new TensorData(std::move(value));
-    tensor->retain();
-    reinterpret_cast<PyTensor*>(self.get())->tensor = tensor;
-    tensor->wrapper = self.get();
-    return self.release();
+    return make_object(type, *new TensorData(std::move(value))).release();
   });
 }
 
@@ -142,7 +156,8 @@ PyObject* in_place(const Op& op, PyObject* self, PyObject* other) noexcept {
 
 PyObject* unary(const Op& op, PyObject* self) noexcept {
   return guarded([&]() -> PyObject* {
-    return wrap(graph::record_pointwise(op, std::span(&value_of(self), 1)));
+    const Value input = value_of(self);
+    return wrap(graph::record_pointwise(op, std::span(&input, 1)));
   });
 }
 
@@ -183,8 +198,8 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
 }
 
 // A number has no graph: a message may have to say later where it was read.
-const Value& value_to_read(PyObject* self) {
-  const Value& value = value_of(self);
+Value value_to_read(PyObject* self) {
+  const Value value = value_of(self);
   if (value->requires_grad) graph::last_item_read = graph::current_position();
   return value;
 }
@@ -217,7 +232,7 @@ PyObject* to_float(PyObject* self) {
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     if (tensor::is_floating(value.dtype()) || value.count() != 1) {
       raise(PyExc_TypeError,
             "only integer tensors of a single element can be converted to an index");
@@ -231,7 +246,7 @@ PyObject* to_index(PyObject* self) {
 Py_ssize_t length(PyObject* self) {
   return guarded(
       [&]() -> Py_ssize_t {
-        const Value& value = value_of(self);
+        const Value value = value_of(self);
         if (value.rank() == 0) raise(PyExc_TypeError, "len() of a 0-d tensor");
         return value.size(0);
       },
@@ -251,7 +266,7 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
 }
 PyObject* item_at(PyObject* self, Py_ssize_t index) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     if (value.rank() == 0) raise(PyExc_TypeError, "iteration over a 0-d tensor");
     if (index < 0 || index >= value.size(0)) raise(PyExc_IndexError, "tensor index out of range");
     return wrap_result(ops::select(value, 0, index), self);
@@ -259,7 +274,7 @@ PyObject* item_at(PyObject* self, Py_ssize_t index) {
 }
 PyObject* iterate(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     if (value.rank() == 0) raise(PyExc_TypeError, "iteration over a 0-d tensor");
     Object all = Object::check(wrap_all(ops::unbind(value, 0), self, false));
     return PyObject_GetIter(all.get());
@@ -312,7 +327,7 @@ int set_grad(PyObject* self, PyObject* gradient, void*) {
         }
         if (!is_tensor(gradient)) raise(PyExc_TypeError, "grad must be a Tensor or None");
         if (gradient == self) raise(PyExc_RuntimeError, "can't assign Variable as its own grad");
-        const Value& value = value_of(gradient);
+        const Value value = value_of(gradient);
         if (value.sizes() != tensor.array().sizes) {
           base::fail(ErrorKind::shape, "grad: assigned grad has shape ", value.sizes(),
                      ", the tensor is ", tensor.array().sizes);
@@ -350,7 +365,7 @@ PyObject* get_version(PyObject* self, void*) {
 }
 PyObject* get_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     Dims order;
     for (int64_t i = value.rank(); i-- > 0;) order.push_back(i);
     return wrap_result(ops::permute(value, order), self);
@@ -358,7 +373,7 @@ PyObject* get_transposed(PyObject* self, void*) {
 }
 PyObject* get_matrix_transposed(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     if (value.rank() < 2) {
       base::fail(ErrorKind::shape, "mT: needs at least 2 dimensions, the tensor is ",
                  value.sizes());
@@ -374,13 +389,13 @@ PyObject* get_is_inference(PyObject* self, void*) {
 }
 PyObject* get_position(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     return PyLong_FromUnsignedLong(value->producer ? value->producer->position : 0);
   });
 }
 PyObject* get_cut(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Value& value = value_of(self);
+    const Value value = value_of(self);
     constexpr const char* names[] = {"",    "detach", "no_grad", "integer", "not_differentiable",
                                      "leaf"};
     return Py_BuildValue("(sI)", names[static_cast<int>(value->cut)], value->cut_at);
@@ -500,11 +515,8 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     }
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
     auto* tensor_class = reinterpret_cast<PyTypeObject*>(type);
-    Object self = Object::check(tensor_class->tp_alloc(tensor_class, 0));
     auto* tensor = new TensorData(without_history(settled_value_of(data)));
-    tensor->retain();
-    reinterpret_cast<PyTensor*>(self.get())->tensor = tensor;
-    tensor->wrapper = self.get();
+    Object self = make_object(tensor_class, *tensor);
     if (requires_grad) tensor->set_requires_grad(true);
     return self.release();
   });
@@ -549,12 +561,19 @@ PyType_Slot slot(int id, F* function) {
 }  // namespace
 
 PyObject* wrap(Value value) {
+  // A TensorData knows inside which call of vmap it was made.
+  if (graph::modes.vmap) [[unlikely]]
+    return wrap(TensorRef(new TensorData(std::move(value))));
   PyTensor* self = allocate();
-  auto* tensor = new TensorData(std::move(value));
-  tensor->retain();
-  tensor->wrapper = self;
-  self->tensor = tensor;
+  ++value->handles;
+  self->value = std::move(value);
   return reinterpret_cast<PyObject*>(self);
+}
+
+void give_tensor(PyTensor& self) {
+  --self.value->handles;
+  hold(self, *new TensorData(std::move(self.value)));
+  self.tensor->made_in = 0;
 }
 
 PyObject* wrap(const TensorRef& tensor) {
@@ -565,9 +584,7 @@ PyObject* wrap(const TensorRef& tensor) {
     return existing;
   }
   PyTensor* self = allocate();
-  tensor->retain();
-  tensor->wrapper = self;
-  self->tensor = tensor.get();
+  hold(*self, *tensor);
   return reinterpret_cast<PyObject*>(self);
 }
 
