@@ -25,26 +25,24 @@ class SmallVector {
   }
   SmallVector(const SmallVector& other) {
     if constexpr (copies_whole) {
-      if (other.size_ <= N) {
+      if (other.size_ <= N) [[likely]] {
         copy_whole(other);
         return;
       }
     }
-    reserve(other.size_);
-    for (const T& item : other) push_back(item);
+    copy_items(other);
   }
   SmallVector(SmallVector&& other) noexcept { take(other); }
   SmallVector& operator=(const SmallVector& other) {
     if (this != &other) {
       if constexpr (copies_whole) {
-        if (other.size_ <= N) {
+        if (other.size_ <= N) [[likely]] {
           copy_whole(other);
           return *this;
         }
       }
       clear();
-      reserve(other.size_);
-      for (const T& item : other) push_back(item);
+      copy_items(other);
     }
     return *this;
   }
@@ -138,6 +136,12 @@ class SmallVector {
   void copy_whole(const SmallVector& other) noexcept {
     __builtin_memcpy(static_cast<void*>(data_), other.data_, N * sizeof(T));
     size_ = other.size_;
+  }
+
+  // Never a part of those who copy, where hardly anything is as long as this.
+  [[gnu::noinline]] void copy_items(const SmallVector& other) {
+    reserve(other.size_);
+    for (const T& item : other) push_back(item);
   }
 
   bool is_inline() const noexcept { return data_ == reinterpret_cast<const T*>(inline_); }

@@ -187,7 +187,8 @@ void add_inputs(const Op& op, const Parameter& parameter, PyObject* object, Valu
 
 // Brings positional and keyword arguments into the order of the signature.
 struct Bound {
-  PyObject* items[most_parameters] = {};
+  explicit Bound(size_t parameters) { std::fill_n(items, parameters, nullptr); }
+  PyObject* items[most_parameters];
   Object variadic;  // keeps the tuple of separate ints alive
 };
 
@@ -273,35 +274,37 @@ bool is_constant(PyObject* object) {
 // The same, kept for when the same objects come again.
 graph::Attributes remembered_attributes(PyOp& self, const Bound& bound) {
   const auto& parameters = self.op->sig.parameters;
-  std::array<PyObject*, most_parameters> given{};
+  PyObject* given[most_parameters];
   size_t hash = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
+    given[i] = parameters[i].is_tensor() ? nullptr : bound.items[i];
     if (parameters[i].is_tensor()) continue;
-    given[i] = bound.items[i];
     if (parameters[i].type == ParameterType::generator || !is_constant(given[i]))
       return read_attributes(*self.op, bound);
     hash = hash * 31 + (reinterpret_cast<size_t>(given[i]) >> 4);
   }
   if (!self.memos) self.memos = new Memo[memo_count];
   Memo& memo = self.memos[hash % memo_count];
-  if (memo.given != given || memo.attributes.size() == 0) {
+  if (!std::equal(given, given + parameters.size(), memo.given.begin()) ||
+      memo.attributes.size() == 0) {
     memo.attributes = read_attributes(*self.op, bound);
-    for (PyObject* object : given) Py_XINCREF(object);
-    for (PyObject* object : std::exchange(memo.given, given)) Py_XDECREF(object);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      Py_XINCREF(given[i]);
+      Py_XSETREF(memo.given[i], given[i]);
+    }
   }
   return memo.attributes;
 }
 
-Parsed parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords) {
+void parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords, Parsed& parsed) {
   const Op& op = *self.op;
   const auto& parameters = op.sig.parameters;
-  Parsed parsed;
   if (self.only_tensors && count == parameters.size() && !keywords &&
       std::all_of(args, args + count, is_tensor)) {
     for (size_t i = 0; i < count; ++i) parsed.inputs.push_back(value_of(args[i]));
-    return parsed;
+    return;
   }
-  Bound bound;
+  Bound bound(parameters.size());
   bind_arguments(self, args, count, keywords, bound);
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
@@ -324,7 +327,6 @@ Parsed parse(PyOp& self, PyObject* const* args, size_t count, PyObject* keywords
     }
   }
   if (op.sig.attribute_count > 0) parsed.attributes = remembered_attributes(self, bound);
-  return parsed;
 }
 
 // The attributes of a plain call; null when more than one tensor is needed.
@@ -371,14 +373,16 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     const Op& op = *self.op;
     // One tensor and nothing else, which is enough for the op: most calls by far.
     const bool plain = count == 1 && !keywords && self.defaults && is_tensor(args[0]);
-    if (plain && op.pointwise() && op.sig.attribute_count == 0 && !self.in_place)
-      return wrap(graph::record_pointwise(op, std::span(&value_of(args[0]), 1)));
+    if (plain && op.pointwise() && op.sig.attribute_count == 0 && !self.in_place) {
+      const Value input = value_of(args[0]);
+      return wrap(graph::record_pointwise(op, std::span(&input, 1)));
+    }
     Parsed parsed;
     if (plain) {
       parsed.inputs.push_back(value_of(args[0]));
       parsed.attributes = *self.defaults;
     } else {
-      parsed = parse(self, args, count, keywords);
+      parse(self, args, count, keywords, parsed);
     }
     PyObject* first = count > 0 && is_tensor(args[0]) ? args[0] : nullptr;
     if (self.in_place) {

@@ -74,7 +74,16 @@ void walk(const Visit& visit) {
     if (position && visit(position)) return;
   }
 }
+
+bool is_at(graph::Position position) {
+  const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  const Entry& entry = entries[position];
+  return frame && frame->f_code == entry.code &&
+         _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)) == entry.offset;
+}
 #else
+bool is_at(graph::Position) { return false; }
+
 template <class Visit>
 void walk(const Visit& visit) {
   for (Object frame = Object::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
@@ -128,6 +137,7 @@ std::string resolve_text(graph::Position position) {
 
 void define_positions(nb::module_& module) {
   graph::host.position = capture;
+  graph::host.is_at = is_at;
   graph::host.positions = capture_all;
   graph::host.position_text = resolve_text;
   module.def(

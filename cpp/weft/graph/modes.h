@@ -54,6 +54,11 @@ struct Modes {
   SaveHooks* save_hooks = nullptr;
   const std::shared_ptr<const RowTable>* rows = nullptr;  // while a batch of them runs
   Position position = 0;  // when not 0: what is recorded now is blamed on this position
+
+  // Whether ops may be left for later: nobody watches what they save or give.
+  bool leaves_pending() const {
+    return lazy && !keep_values && !executor && !tracer && !save_hooks;
+  }
 };
 
 inline thread_local constinit Modes modes;
@@ -79,6 +84,7 @@ class ModesGuard {
 // What lower layers cannot know by themselves; set once when the module loads.
 struct Host {
   Position (*position)() = nullptr;                     // the user's line that is running now
+  bool (*is_at)(Position) = nullptr;                    // false: it is not, or is hard to tell
   void (*positions)(std::vector<Position>&) = nullptr;  // and those that called it, outermost last
   std::string (*position_text)(Position) = nullptr;     // "model.py:12"
   void (*copy)(const Array& from, const Array& to) = nullptr;  // kernels::copy
@@ -95,6 +101,11 @@ inline Host host;
 inline Position current_position() {
   if (modes.position) return modes.position;
   return host.position ? host.position() : 0;
+}
+// The same, where that is quickly seen: false says nothing.
+inline bool is_surely_at(Position position) {
+  if (modes.position) return modes.position == position;
+  return host.is_at && host.is_at(position);
 }
 std::string position_text(Position position);  // "line 3 of model.py" or "an unknown line"
 

@@ -69,12 +69,8 @@ void settle(std::span<const Value> values) {
 
 void count_dropped(int64_t ops) { dropped_count += ops; }
 
-namespace {
-
-int64_t limit = int64_t{1} << 30;
-
 // Everything that somebody still holds.
-void run_all() {
+void run_all_pending() {
   close_strand(false);
   Values held;
   for (const Tape::Entry& entry : tape().entries) {
@@ -88,17 +84,8 @@ void run_all() {
   demand(held);
 }
 
-}  // namespace
-
-void set_pending_limit(int64_t bytes) { limit = bytes; }
-int64_t pending_limit() { return limit; }
-
-void count_bytes(Pending& pending, int64_t bytes) {
-  pending.bytes += bytes;
-  add_bytes(bytes);
-  if (tape().bytes > limit) [[unlikely]]
-    run_all();
-}
+void set_pending_limit(int64_t bytes) { the_tape.limit = bytes; }
+int64_t pending_limit() { return the_tape.limit; }
 
 void run_readers(const tensor::Storage& storage) {
   // A view that has run reads the same memory for those that read it.

@@ -71,9 +71,7 @@ void settle(std::span<const Value> values);
 // Whether anything has ever been pending: programs without it are spared some care.
 bool lazy_was_used();
 
-// Notes the bytes that a new op will need. Above the limit all that is pending runs at once, so
-// that what is recorded stays within memory.
-void count_bytes(Pending& pending, int64_t bytes);
+// Of the bytes that pending ops may need together (graph/tape.h).
 void set_pending_limit(int64_t bytes);
 int64_t pending_limit();
 

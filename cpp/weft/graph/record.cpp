@@ -304,8 +304,7 @@ bool draws_now(const Op& op, const Attributes& attributes) {
 // Whether this call can be left for later: its shape does not depend on values, and nobody watches
 // what it saves.
 bool can_wait(const Op& op, const Attributes& attributes) {
-  return modes.lazy && !modes.executor && !modes.tracer && !modes.save_hooks &&
-         !modes.keep_values && op.run.kind != Run::Kind::by_value &&
+  return modes.leaves_pending() && op.run.kind != Run::Kind::by_value &&
          !(modes.observer && modes.observer->at_once) && !(op.random && draws_now(op, attributes));
 }
 
@@ -480,7 +479,7 @@ Value record_pointwise(const Op& op, std::span<const Value> inputs) {
   if (modes.vmap) [[unlikely]]
     return std::move(record(op, inputs)[0]);
   if (modes.lazy && !modes.observer) [[unlikely]] {
-    if (can_wait(op, {})) {
+    if (modes.leaves_pending()) {
       if (Value next = record_in_strand(op, inputs)) return next;
     }
     if (Value small = record_small_pending(op, inputs)) return small;

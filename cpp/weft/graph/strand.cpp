@@ -5,9 +5,18 @@
 
 #include "weft/graph/marks.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/node.h"
 #include "weft/graph/tape.h"
+#include "weft/graph/vmap.h"
 
 namespace weft::graph {
+
+inline ValueData::ValueData(const ValueData& meta, Pending& strand, uint32_t number)
+    : array{nullptr, meta.array.sizes, meta.array.strides, 0, meta.array.dtype},
+      pending(&strand),
+      output(number),
+      requires_grad(meta.requires_grad) {}
+
 namespace {
 
 constexpr uint32_t most_ops = 64, most_results = 120;
@@ -88,8 +97,8 @@ Step::Input describe(const Op& op, size_t i, const Value& value, const Pending* 
   return input;
 }
 
-bool fits(const Step::Input& input, const Op& op, size_t i, const Value& value,
-          const Pending* strand) {
+inline bool fits(const Step::Input& input, const Op& op, size_t i, const Value& value,
+                 const Pending* strand) {
   using Kind = Step::Input::Kind;
   if (!value) return input.kind == Kind::missing;
   switch (input.kind) {
@@ -108,10 +117,12 @@ bool fits(const Step::Input& input, const Op& op, size_t i, const Value& value,
   return false;
 }
 
-bool fits(const Step& step, const Op& op, std::span<const Value> inputs,
-          const Attributes& attributes, Position position, const Pending* strand) {
-  if (step.op != &op || step.position != position || step.inputs.size() != inputs.size() ||
-      step.grad != modes.grad || !(step.attributes == attributes)) {
+// Whether this is a step, wherever in the program.
+[[gnu::always_inline]] inline bool fits(const Step& step, const Op& op,
+                                        std::span<const Value> inputs, const Attributes& attributes,
+                                        const Pending* strand) {
+  if (step.op != &op || step.inputs.size() != inputs.size() || step.grad != modes.grad ||
+      !(step.attributes == attributes)) {
     return false;
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -129,11 +140,11 @@ std::unique_ptr<Step> make_step(const Call& call, Position position, const Pendi
   step->grad = modes.grad;
   step->compute = call.compute;
   step->given_before = strand ? static_cast<uint32_t>(strand->inputs.size()) : 0;
-  uint32_t given = step->given_before;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     Step::Input& input = step->inputs.emplace_back(describe(call.op, i, call.inputs[i], strand));
     // The first step's inputs are the strand's, one for one.
-    if (input.kind == Step::Input::Kind::given || !strand) input.number = given++;
+    if (input.kind == Step::Input::Kind::given || !strand)
+      input.number = step->given_before + step->given++;
   }
   for (const Array& array : call.outputs) {
     step->outputs.emplace_back(Array(nullptr, array.sizes, array.strides, 0, array.dtype));
@@ -173,6 +184,11 @@ bool is_again(const Step& step) {
   return true;
 }
 
+void end_at(Step& step) {
+  step.ended = true;
+  step.way = nullptr;
+}
+
 // The step that comes next for this op, if strands have always gone on with it.
 Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
                 Position position) {
@@ -183,32 +199,31 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
   }
   if (at.next.size() == 1) {
     Step& next = *at.next[0];
-    if (fits(next, op, inputs, attributes, position, open)) {
-      if (next.alone) return nullptr;
-      return is_known(next) ? &next : nullptr;
+    if (next.position == position && fits(next, op, inputs, attributes, open)) {
+      if (next.alone || !is_known(next)) return nullptr;
+      return at.way = &next;
     }
   }
   if (!can_join(op, inputs) || at.length >= most_ops || step_count >= most_steps) {
-    at.ended = true;
+    end_at(at);
     return nullptr;
   }
   Call call(op, attributes, inputs);
   infer(call);
   std::unique_ptr<Step> step = make_step(call, position, open);
   if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results) {
-    at.ended = true;
+    end_at(at);
     return nullptr;
   }
   at.next.push_back(std::move(step));
+  at.way = nullptr;
   return at.next.size() == 1 && is_known(*at.next[0]) ? at.next[0].get() : nullptr;
 }
 
-Value make_output(const Step& step, size_t i) {
-  Value output(base::Ref<ValueData>(new ValueData(nullptr, step.outputs[i].array())));
-  output->pending = base::Ref<Pending>(open);
-  output->output = step.results_before + static_cast<uint32_t>(i);
-  output->requires_grad = step.outputs[i]->requires_grad;
-  open_outputs.push_back({output.get(), output->output});
+inline Value make_output(const Step& step, size_t i) {
+  const auto number = step.results_before + static_cast<uint32_t>(i);
+  Value output(base::Ref<ValueData>(new ValueData(*step.outputs[i].get(), *open, number)));
+  open_outputs.push_back({output.get(), number});
   return output;
 }
 
@@ -238,7 +253,8 @@ Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& 
   if (found == first_steps.end()) return nullptr;
   auto& firsts = found->second;
   for (size_t i = 0; i < firsts.size(); ++i) {
-    if (!fits(*firsts[i], op, inputs, attributes, position, nullptr)) continue;
+    if (firsts[i]->position != position || !fits(*firsts[i], op, inputs, attributes, nullptr))
+      continue;
     if (i == 0) return firsts[0].get();
     std::swap(firsts[i], firsts[i - 1]);  // what comes often is found soon
     return firsts[i - 1].get();
@@ -246,23 +262,24 @@ Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& 
   return nullptr;
 }
 
+inline Step* go_on(Step& next, std::span<const Value> inputs) {
+  for (size_t i = 0; next.given && i < inputs.size(); ++i) {
+    if (next.inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
+  }
+  open->step = &next;
+  add_op_to_tape();
+  return &next;
+}
+
 // Makes the op part of a strand: the step that it is, or none. The strand is kept by `kept` until
 // there are results that keep it.
-Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
-                   base::Ref<Pending>& kept) {
+[[gnu::noinline]] Step* find_step(const Op& op, std::span<const Value> inputs,
+                                  const Attributes& attributes, base::Ref<Pending>& kept) {
   declined = threshold >= most_heat;
   if (declined) return nullptr;
   const Position position = current_position();
   if (open && reads_open(inputs)) {
-    Step* next = next_step(op, inputs, attributes, position);
-    if (next) {
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        if (next->inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
-      }
-      open->step = next;
-      add_op_to_tape();
-      return next;
-    }
+    if (Step* next = next_step(op, inputs, attributes, position)) return go_on(*next, inputs);
   }
   Step* first = first_step(op, inputs, attributes, position);
   if (!first) return nullptr;
@@ -274,6 +291,17 @@ Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes
   kept->compute = first->compute;
   open_strand(*kept, *first);
   return first;
+}
+
+// The same, with a short way for what has always come next.
+inline Step* enter_strand(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
+                          base::Ref<Pending>& kept) {
+  Step* way = open ? open->step->way : nullptr;
+  if (way && open->example == modes.example && !way->alone &&
+      fits(*way, op, inputs, attributes, open) && is_surely_at(way->position)) {
+    return go_on(*way, inputs);
+  }
+  return find_step(op, inputs, attributes, kept);
 }
 
 bool computes_alike(const Step& a, const Step& b) {
@@ -309,9 +337,7 @@ Program program_of(const Step& last) {
   using Kind = Step::Input::Kind;
   const std::vector<const Step*> steps = steps_of(last);
   Program program;
-  program.input_count = static_cast<int>(last.given_before);
-  for (const Step::Input& input : last.inputs)
-    program.input_count += input.kind == Kind::given || !last.before;
+  program.input_count = static_cast<int>(last.given_before + last.given);
   for (const Step* step : steps) {
     Instruction instruction{step->op,
                             step->attributes,
@@ -411,6 +437,7 @@ Values record_in_strand(const Op& op, std::span<const Value> inputs, const Attri
   const Step* step = enter_strand(op, inputs, attributes, kept);
   if (!step) return {};
   Values outputs;
+  outputs.reserve(step->outputs.size());
   for (size_t i = 0; i < step->outputs.size(); ++i) outputs.push_back(make_output(*step, i));
   if (op.is_view() || outputs.empty() || !outputs[0]->requires_grad) {
     mark_outputs(Call(op, attributes, inputs), std::span(outputs.data(), outputs.size()),
@@ -456,7 +483,7 @@ void close_strand(bool ended) {
     pending.outputs.push_back(output);
   }
   Step& last = *pending.step;
-  if (ended) last.ended = true;
+  if (ended) end_at(last);
   if (last.length > 1) {
     pending.op = &whole_of(last);
     pending.attributes = {};

@@ -45,12 +45,14 @@ struct Step {
   uint32_t length = 1;  // in ops
   uint32_t results_before = 0;
   uint32_t given_before = 0;  // inputs of the strand that earlier steps read
+  uint32_t given = 0;         // and that this one is the first to read
   uint32_t result_count() const { return results_before + static_cast<uint32_t>(outputs.size()); }
 
   uint32_t seen = 0;
   bool ended = false;  // a strand has ended here
   bool alone = false;  // its batch rule does not cover it: no strand has it
   std::vector<std::unique_ptr<Step>> next;
+  Step* way = nullptr;        // on which strands have always gone on
   StrandOp* whole = nullptr;  // all ops to this one as one, once that was needed
 };
 

@@ -10,7 +10,6 @@
 namespace weft::graph {
 namespace {
 
-Tape the_tape;
 uint32_t generation = 0;  // of the tape: bumped whenever it starts anew
 
 size_t mix(size_t hash, size_t more) {
@@ -268,7 +267,6 @@ void start_anew() {
 
 Value& snapshot_of(const tensor::Storage& storage) { return snapshots[&storage]; }
 
-const Tape& tape() { return the_tape; }
 uint32_t tape_generation() { return generation; }
 int32_t type_count() { return static_cast<int32_t>(known_types.size()); }
 
@@ -291,8 +289,6 @@ bool all_shared(std::span<const Value> inputs) {
   });
 }
 
-void add_op_to_tape() { ++the_tape.ops; }
-
 void add_to_tape(Pending& pending, bool shared) {
   pending.number = static_cast<uint32_t>(the_tape.size());
   const auto number = static_cast<int32_t>(pending.number);
@@ -314,7 +310,6 @@ void take_from_tape(const Pending& pending) {
 }
 
 void count_plan() { ++the_tape.plans; }
-void add_bytes(int64_t bytes) { the_tape.bytes += bytes; }
 
 std::string difference(const Pending& a, const Pending& b) {
   if (a.grad != b.grad) return "one was recorded under no_grad";

@@ -23,6 +23,7 @@ struct Tape {
   int64_t ops = 0;             // that are pending, some of them in strands
   uint32_t plans = 0;          // that ran for what was on it
   int64_t bytes = 0;           // that the results of all that is alive will take
+  int64_t limit = 1 << 30;     // of these bytes: above it all that is pending runs
 
   size_t size() const { return entries.size(); }
   std::span<const int32_t> needs_of(int32_t i) const {
@@ -31,7 +32,8 @@ struct Tape {
   }
 };
 
-const Tape& tape();
+inline Tape the_tape;  // changed by this layer only
+inline const Tape& tape() { return the_tape; }
 uint32_t tape_generation();  // how often it has started anew
 
 // How many types there have been; their numbers are below it.
@@ -41,11 +43,20 @@ int32_t type_count();
 Value& snapshot_of(const tensor::Storage& storage);
 
 // For pending.cpp and strand.cpp.
-void add_op_to_tape();  // an op is pending, its place comes later
+inline void add_op_to_tape() { ++the_tape.ops; }  // an op is pending, its place comes later
 void add_to_tape(Pending& pending, bool shared);
 void take_from_tape(const Pending& pending);
-void add_bytes(int64_t bytes);
 void count_plan();
+
+void run_all_pending();
+// Notes the bytes that a new op will need. Above the limit all that is pending runs at once, so
+// that what is recorded stays within memory.
+inline void count_bytes(Pending& pending, int64_t bytes) {
+  pending.bytes += bytes;
+  the_tape.bytes += bytes;
+  if (the_tape.bytes > the_tape.limit) [[unlikely]]
+    run_all_pending();
+}
 
 // Whether what is computed from these is computed from parameters alone, and so for all rows.
 bool all_shared(std::span<const Value> inputs);

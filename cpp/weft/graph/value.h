@@ -54,6 +54,8 @@ struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   explicit ValueData(Array given);
   // Memory in order, like that of `other`.
   ValueData(base::Ref<tensor::Storage> storage, const Array& other);
+  // What a strand's step will give, like `meta`.
+  ValueData(const ValueData& meta, Pending& strand, uint32_t number);
   ~ValueData();
   static void destroy(ValueData* data) noexcept { delete data; }
 };
