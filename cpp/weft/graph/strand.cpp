@@ -42,6 +42,15 @@ size_t place_of(const Op& op, Position position) {
   return (reinterpret_cast<size_t>(&op) >> 4) * 0x9e3779b97f4a7c15u + position;
 }
 
+// The same, apart by parameters: what a module at one line is may be decided anew each time.
+size_t place_of(const Op& op, std::span<const Value> inputs, Position position) {
+  size_t place = place_of(op, position);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) place = place * 31 + weight_identity(op, i, inputs[i]);
+  }
+  return place;
+}
+
 // How often an op was recorded at a line. Others may be counted with it.
 int64_t heat_of(const Op& op, Position position) {
   static uint16_t heats[4096];
@@ -249,7 +258,7 @@ void close_before(std::span<const Value> inputs) {
 
 Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
                  Position position) {
-  const auto found = first_steps.find(place_of(op, position));
+  const auto found = first_steps.find(place_of(op, inputs, position));
   if (found == first_steps.end()) return nullptr;
   auto& firsts = found->second;
   for (size_t i = 0; i < firsts.size(); ++i) {
@@ -462,7 +471,7 @@ void begin_strand(Pending& pending) {
   if (hot || reads_open(pending.inputs)) close_before(pending.inputs);
   if (!hot || step_count >= most_steps || was_begun(op, pending.attributes, pending.inputs))
     return add_to_tape(pending, shared);
-  auto& firsts = first_steps[place_of(op, pending.position)];
+  auto& firsts = first_steps[place_of(op, pending.inputs, pending.position)];
   if (firsts.size() == most_kinds) {
     ++refused;
     return add_to_tape(pending, false);
