@@ -32,7 +32,7 @@ std::deque<RanPlan> plans;
 
 // What the user holds may be kept for long: it does not keep the memory of a whole batch.
 void leave_large_batch(const Value& value) {
-  if (!value || value->row == ValueData::whole) return;
+  if (!value || !value->in_batch) return;
   const int64_t bytes = value.count() * tensor::item_size(value.dtype());
   constexpr int64_t small = 4096;
   const int64_t held = value.array().storage->bytes();
@@ -55,7 +55,7 @@ class Runner {
       twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
       if (work_.twins[i]->op->is_view()) continue;
       for (const graph::Held& output : work_.twins[i]->outputs) {
-        if (output.value) alike_.emplace_back(base::Ref<ValueData>(output.value));
+        if (output.value) alike_[output.value] = Value(base::Ref<ValueData>(output.value));
       }
     }
   }
@@ -63,9 +63,8 @@ class Runner {
   // Twins that somebody still holds get memory of their own: one of them may be written.
   void separate_twins() {
     twins_.clear();
-    for (const Value& value : alike_) {
-      if (value.get()->use_count() > 1 && value.array().storage && !is_apart(*value.get()))
-        value->array = graph::own_memory(value);
+    for (const auto& [data, value] : alike_) {
+      if (data->use_count() > 1) separate(value);
     }
   }
 
@@ -107,6 +106,7 @@ class Runner {
       rows.push_back(work_.first[batch[i]]);
       kept.emplace_back(work_.first[batch[i]]);
     }
+    for (Pending* row : rows) separate_inputs(*row);
     const double begin = seconds_now();
     RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, rows[0]->position,
                  std::move(note)};
@@ -123,11 +123,45 @@ class Runner {
     }
     plan_.batches.push_back(std::move(ran));
     for (Pending* pending : rows) {
+      show_own(*pending);
       for_all_alike(*pending, [](Pending& alike) { alike.ran = true; });
     }
   }
 
  private:
+  static void separate(const Value& twin) {
+    if (!twin.array().storage || is_apart(*twin.get())) return;
+    twin->array = graph::own_memory(twin);
+    twin->in_batch = false;
+  }
+  // What may show its inputs' memory shows that of its own inputs.
+  void separate_inputs(Pending& pending) {
+    if (alike_.empty() || !(pending.op->is_view() || pending.op_count() > 1)) return;
+    for_all_alike(pending, [&](Pending& alike) {
+      for (const Value& input : alike.inputs) {
+        const auto found = input ? alike_.find(input.get()) : alike_.end();
+        if (found == alike_.end()) continue;
+        separate(input);
+        alike_.erase(found);
+      }
+    });
+  }
+  void show_own(Pending& pending) {
+    if (!pending.op->is_view() || twins_.empty()) return;
+    graph::ModesGuard guard;
+    modes.grad = false;
+    for_all_alike(pending, [&](Pending& alike) {
+      const Value& parent = alike.inputs[0];
+      if (parent.array().storage == pending.inputs[0].array().storage) return;
+      for (const graph::Held& held : alike.outputs) {
+        if (!held.value) continue;
+        held.value->array =
+            graph::apply_views({{alike.op, alike.attributes, held.number}}, parent).array();
+        held.value->in_batch = parent->in_batch;
+      }
+    });
+  }
+
   // The values that each row's application will give, for who watches.
   std::vector<std::vector<Value>> held_by_all(std::span<Pending* const> rows) {
     std::vector<std::vector<Value>> all;
@@ -250,9 +284,9 @@ class Runner {
     target.producer = result.producer;
     target.output = result.output;
     target.row = row;
+    target.in_batch = row != ValueData::whole;
     target.requires_grad = result.requires_grad;
-    if (target.handles > 0 && row != ValueData::whole)
-      held_.emplace_back(base::Ref<ValueData>(&target));
+    if (target.handles > 0 && target.in_batch) held_.emplace_back(base::Ref<ValueData>(&target));
     target.pending.reset();
   }
 
@@ -321,8 +355,8 @@ class Runner {
   base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;  // nodes of the running batch are younger
   std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
-  std::vector<Value> alike_;  // results of twins
-  std::vector<Value> held_;   // rows that the user holds
+  std::unordered_map<ValueData*, Value> alike_;  // results of twins that share memory
+  std::vector<Value> held_;                      // rows that the user holds
 };
 
 }  // namespace

@@ -308,6 +308,12 @@ bool can_wait(const Op& op, const Attributes& attributes) {
          !(modes.observer && modes.observer->at_once) && !(op.random && draws_now(op, attributes));
 }
 
+// A view of memory that other tensors may write to. Computed with others it would be a copy.
+bool must_alias(const Op& op, std::span<const Value> inputs) {
+  return op.is_view() && inputs[0].array().storage && inputs[0].array().storage->aliased() &&
+         !(modes.grad && inputs[0]->requires_grad);
+}
+
 // Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
 // as long as it is the same.
 Value snapshot(const Value& value) {
@@ -494,7 +500,7 @@ namespace {
 Values record_unseen(const Op& op, std::span<const Value> inputs, const Attributes& attributes) {
   Call call(op, attributes, inputs);
   if (op.is_composite()) return run_composite(call);
-  const bool waits = can_wait(op, attributes);
+  const bool waits = can_wait(op, attributes) && !must_alias(op, inputs);
   if (op.is_program()) {
     const auto& cell = static_cast<const ProgramOp&>(op);
     return waits ? record_cell(cell, inputs) : cell.program.apply(inputs);
@@ -679,7 +685,7 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
 }
 
 void leave_batch(const Value& row) {
-  if (row->row == ValueData::whole) return;
+  if (!std::exchange(row->in_batch, false)) return;
   const tensor::Storage& shared = *row.array().storage;
   if (shared.bytes() == row.count() * tensor::item_size(row.dtype())) return;
   Array own = own_memory(row);
@@ -700,6 +706,7 @@ Value detach(const Value& value, Cut why) {
     demand(value);
     leave_batch(value);
     result = Value(value.array());
+    result.array().storage->aliased() = true;
   }
   result->inference = value->inference;
   const std::span<const Value> from(&value, 1), to(&result, 1);

@@ -16,6 +16,9 @@ TensorData::~TensorData() {
     leave_ties(*this);
   stop_being_leaf();
   hold(Value());
+  // A long chain of gradients goes one by one, not each inside the next.
+  TensorRef next = std::move(grad);
+  while (next && next->use_count() == 1) next = TensorRef(std::move(next->grad));
 }
 
 void TensorData::stop_being_leaf() {
@@ -58,7 +61,7 @@ void TensorData::set_requires_grad(bool wanted) {
     modes.lazy = false;
     leave_batch(*this);
     value();  // made again from the base, if that has other memory now
-  } else if (current->row != ValueData::whole) {
+  } else if (current->in_batch) {
     rebind(Value(own_memory(current)));
   }
   value_->producer = make_leaf_node(this);
@@ -68,7 +71,7 @@ void TensorData::set_requires_grad(bool wanted) {
 void leave_batch(TensorData& tensor) {
   TensorData& root = tensor.base() ? *tensor.base() : tensor;
   const Value shared = demand(root.value());
-  if (shared->row == ValueData::whole && tensor.value()->row == ValueData::whole) return;
+  if (!shared->in_batch && !tensor.value()->in_batch) return;
   leave_batch(shared);
   root.rebind(shared);
 }
@@ -117,10 +120,24 @@ bool TensorData::is_one_of_several_views() const {
 }
 
 void TensorData::refresh() {
-  // The view belongs to the base's history, wherever it happens to be looked at again.
   ModesGuard guard;
-  modes.grad = true;
   const std::vector<ViewStep> chain = view_chain();
+  const bool pending = !value_.array().storage;
+  if (root_ == base_->value_ && root_.array().storage && (!pending || value_->requires_grad)) {
+    // The same result, only its memory may be another: hooks stay where they are.
+    if (pending) return;
+    generation_ = base_->generation_;
+    modes.grad = modes.lazy = false;
+    Value moved(apply_views(chain, root_).array());
+    moved->take_history(*value_.get());
+    if (!moved->producer) moved->row = ValueData::whole;
+    moved->view = value_->view;
+    moved->view_output = value_->view_output;
+    moved->in_batch = root_->in_batch;
+    return hold(std::move(moved));
+  }
+  // The view belongs to the base's history, wherever it happens to be looked at again.
+  modes.grad = true;
   hold(apply_views(chain, base_->value_));
   root_ = base_->value_;
   generation_ = base_->generation_;

@@ -18,7 +18,7 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
 
   // The current Value. A view whose base was written since is made again from the base.
   const Value& value() {
-    if (base_ && generation_ != base_->generation_) [[unlikely]]
+    if (base_ && (generation_ != base_->generation_ || is_copy())) [[unlikely]]
       refresh();
     return value_;
   }
@@ -62,6 +62,11 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
       modes.vmap ? vmap_now() : 0;  // the call of vmap inside which it was made; 0: none
 
  private:
+  // Of a view: whether it was computed with others, as a copy, of what other tensors may write to.
+  bool is_copy() const {
+    const auto &own = array().storage, &whole = base_->array().storage;
+    return own && whole && own != whole && whole->aliased();
+  }
   void refresh();
   // Gradients of the leaf that it was no longer go to it.
   void stop_being_leaf();

@@ -60,6 +60,8 @@ TensorRef detach(TensorData& tensor) {
   if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used()) {
     share_memory(tensor);
     leave_batch(tensor);
+    // Its views may have been computed with others, as copies: they are made again.
+    base_of(tensor).rebind(base_of(tensor).value());
   }
   TensorRef result(new TensorData(detach(tensor.value(), Cut::detach)));
   if (result->last_value()->pending) tie(tensor, *result);
@@ -75,6 +77,7 @@ void share_memory(TensorData& tensor) {
   if (!ties->root) return;  // while these were computed, others did it, or the root died
   const Value whole = demand(ties->root->value());
   leave_batch(whole);
+  whole.array().storage->aliased() = true;
   ties->root->rebind(whole);
   ModesGuard guard;
   modes.lazy = modes.grad = false;
@@ -82,6 +85,7 @@ void share_memory(TensorData& tensor) {
     const Value value = one.tensor->value();
     value->array = apply_views(one.chain, whole).array();
     value->row = ValueData::whole;
+    value->in_batch = false;
     one.tensor->rebind(value);
   }
   forget(*ties);

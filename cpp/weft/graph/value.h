@@ -41,6 +41,7 @@ struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   Cut cut = Cut::none;
   bool requires_grad = false;
   bool has_rows = false;     // dimension 0 counts rows of a batch
+  bool in_batch = false;     // its memory is a part of what was computed for several rows
   bool is_number = false;    // came from a Python number: promotes weakly
   bool inference = false;    // made in inference mode
   base::Ref<ViewOf> view;    // set on results of view ops

@@ -13,6 +13,7 @@ struct Foreign {
   void (*release)(void* owner) = nullptr;
   bool read_only = false;
   // These fill a gap.
+  bool aliased = false;     // of any storage: tensors have it that are no views of one another
   uint16_t block = 0;       // of memory that is Weft's: which size class
   uint32_t counted_by = 0;  // of any storage: the last recorder that counted it
 };
@@ -29,6 +30,7 @@ class Storage final : public base::RefCounted<Storage>, public base::Pooled<Stor
   bool is_foreign() const noexcept { return foreign_.release != nullptr; }
   // Whether others can write to it unseen: because it is theirs, or because they were given it.
   bool is_exposed() const noexcept { return exposed > 0 || is_foreign(); }
+  bool& aliased() noexcept { return foreign_.aliased; }
   uint32_t& counted_by() noexcept { return foreign_.counted_by; }
   bool read_only() const noexcept { return foreign_.read_only; }
 
