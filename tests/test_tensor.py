@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -600,3 +602,53 @@ def test_offsets_beyond_64_bits() -> None:
     for offsets in ((-(2**63), 3), (1, -(2**63))):
         with pytest.raises((ValueError, RuntimeError)):
             x[1:].strided_view([2], [1], offsets[0], [1], offsets[1])
+
+
+def test_a_result_that_becomes_a_subclass_dies_while_garbage_is_collected() -> None:
+    class Mine(weft.Tensor):
+        pass
+
+    for _ in range(100):
+        x = weft.ones(3) + 1
+        x.__class__ = Mine
+        seen = weakref.ref(x, lambda _: gc.collect())
+        del x
+        assert seen() is None
+
+
+def test_a_tensor_that_dies_is_given_to_nobody() -> None:
+    x, gradient = weft.ones(2), weft.ones(2)
+    x.grad = gradient
+    kept: list[weft.Tensor | None] = []
+    seen = weakref.ref(gradient, lambda _: kept.append(x.grad))
+    del gradient
+    assert seen() is None
+    assert kept[0] is not None
+    assert kept[0].tolist() == [1, 1]
+
+
+def test_a_long_chain_of_gradients_is_freed() -> None:
+    x = weft.ones(1)
+    for _ in range(300_000):
+        x, x.grad = weft.ones(1), x
+    del x
+
+
+def test_a_view_of_what_is_smaller_now() -> None:
+    x = weft.ones(4).bool()
+    view = x[3]
+    x.data = weft.ones(1).bool()
+    for use in (lambda: ~view, lambda: weft._core.is_pending(view), lambda: view + 0):
+        with pytest.raises(IndexError, match="out of range"):
+            use()
+
+
+def test_sizes_while_an_index_changes_the_tensor() -> None:
+    class Index:
+        def __index__(self) -> int:
+            x.data = weft.ones(*[1] * 9, 5)
+            self.others = [weft.ones(*[2] * 12) for _ in range(50)]
+            return 0
+
+    x = weft.ones(*[3] * 10)
+    assert x.size(Index()) == 3

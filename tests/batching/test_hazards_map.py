@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from greenlet import GreenletExit
 
 import weft
 from weft import _core, nn
@@ -628,3 +629,22 @@ def test_the_first_of_several_that_fail_is_raised() -> None:
     for batch in (True, False):
         with pytest.raises(ValueError, match="the first"):
             weft.map(run, [weft.tensor(float(i)) for i in range(4)], batch=batch)
+
+
+def test_maps_inside_many_examples_that_wait() -> None:
+    def outer(x: weft.Tensor) -> weft.Tensor:
+        return weft.map(double, [x])[0] if x > -1 else x
+
+    results = weft.map(outer, numbers(1500))
+    assert [x.item() for x in results] == [2.0 * i for i in range(1500)]
+
+
+def test_the_exception_that_ends_greenlets_is_the_examples_own() -> None:
+    def model(x: weft.Tensor) -> weft.Tensor:
+        if x > 2:
+            raise GreenletExit
+        return x
+
+    with pytest.raises(GreenletExit) as caught:
+        weft.map(model, numbers(5))
+    assert caught.value.__notes__ == ["in example 3 of weft.map"]

@@ -221,7 +221,7 @@ void look_outside(PyCell& cell, bool changed) {
 bool fits(const Signature& signature, const Arguments& arguments, PyObject* parameters) {
   if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
-    const Array& array = tensor_of(PyList_GET_ITEM(parameters, i)).array();
+    const Array& array = meta_of(PyList_GET_ITEM(parameters, i));
     if (array.dtype != signature.parameters[i].dtype ||
         array.sizes != signature.parameters[i].sizes)
       return false;

@@ -28,7 +28,8 @@ nb::object exported(const Value& value, nb::dlpack::dtype type) {
   const Array& array = value.array();
   const std::vector<size_t> sizes(array.sizes.begin(), array.sizes.end());
   // From now on it may be written.
-  const bool may_be_read = value.get()->use_count() > 1 || array.storage->use_count() > 1;
+  constexpr uint32_t here = 2;  // the tensor, and whoever called this
+  const bool may_be_read = value.get()->use_count() > here || array.storage->use_count() > 1;
   if (may_be_read && graph::Pending::live() > 0) graph::run_readers(*array.storage);
   ++array.storage->exposed;
   const nb::capsule owner(new Array(array), [](void* held) noexcept {

@@ -140,7 +140,7 @@ PyObject* set_number(PyObject*, PyObject* number) {
 PyObject* pending_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::live()); }
 PyObject* dropped_count(PyObject*, PyObject*) { return PyLong_FromLongLong(Pending::dropped()); }
 PyObject* is_pending(PyObject*, PyObject* tensor) {
-  return PyBool_FromLong(is_tensor(tensor) && value_of(tensor)->pending);
+  return guarded([&] { return PyBool_FromLong(is_tensor(tensor) && value_of(tensor)->pending); });
 }
 
 PyObject* last_plans(PyObject*, PyObject*) {

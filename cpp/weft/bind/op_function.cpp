@@ -59,7 +59,7 @@ std::string type_text(const Parameter& parameter) {
 }
 
 int64_t to_integer(const Op& op, const Parameter& parameter, PyObject* object) {
-  if (!PyIndex_Check(object) || (is_tensor(object) && tensor_of(object).array().rank() > 0)) {
+  if (!PyIndex_Check(object) || (is_tensor(object) && meta_of(object).rank() > 0)) {
     refuse(op, parameter, object);
   }
   Object index = Object::check(PyNumber_Index(object));
@@ -91,7 +91,7 @@ Dims to_integers(const Op& op, const Parameter& parameter, PyObject* object) {
 Attribute to_number(const Op& op, const Parameter& parameter, PyObject* object) {
   Object kept;
   if (is_tensor(object)) {
-    if (tensor_of(object).array().count() != 1) refuse(op, parameter, object);
+    if (meta_of(object).count() != 1) refuse(op, parameter, object);
     kept = Object::check(to_python_number(value_of(object)));
     object = kept.get();
   }
@@ -198,7 +198,7 @@ void bind_arguments(const PyOp& self, PyObject* const* args, size_t count, PyObj
   const auto& parameters = op.sig.parameters;
   for (size_t i = 0; i < count; ++i) {
     if (i < parameters.size() && parameters[i].variadic && PyIndex_Check(args[i]) &&
-        !(is_tensor(args[i]) && tensor_of(args[i]).array().rank() > 0)) {
+        !(is_tensor(args[i]) && meta_of(args[i]).rank() > 0)) {
       bound.variadic = Object::check(PyTuple_New(count - i));
       for (size_t k = i; k < count; ++k) {
         PyTuple_SET_ITEM(bound.variadic.get(), k - i, Py_NewRef(args[k]));

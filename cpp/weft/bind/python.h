@@ -97,6 +97,11 @@ inline TensorData& tensor_of(PyObject* object) {
   if (!self.tensor) give_tensor(self);
   return *self.tensor;
 }
+// Shape and dtype, which no write changes.
+inline const Array& meta_of(PyObject* object) {
+  auto& self = *reinterpret_cast<PyTensor*>(object);
+  return self.tensor ? self.tensor->array() : self.value.array();
+}
 // A Value of one's own: the tensor may get another one, or its TensorData, at any time.
 inline Value value_of(PyObject* object) {
   auto& self = *reinterpret_cast<PyTensor*>(object);

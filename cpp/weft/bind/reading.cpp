@@ -127,8 +127,8 @@ class Reader {
     } else if (PyLong_Check(data)) {
       kind = DType::i64;
     } else if (is_tensor(data)) {
-      kind = tensor_of(data).array().dtype;
-      if (tensor_of(data).array().count() != 1) {
+      kind = meta_of(data).dtype;
+      if (meta_of(data).count() != 1) {
         raise(PyExc_ValueError, "tensor(): only tensors of one element can stand in a list");
       }
     } else if (PyComplex_Check(data)) {

@@ -55,7 +55,6 @@ Object make_object(PyTypeObject* type, TensorData& tensor) {
 
 void let_go(PyTensor* self) {
   if (TensorData* tensor = std::exchange(self->tensor, nullptr)) {
-    if (tensor->wrapper == self) tensor->wrapper = nullptr;
     tensor->release();
   } else if (self->value) {
     --self->value->handles;
@@ -66,7 +65,10 @@ void let_go(PyTensor* self) {
 void dealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   PyTypeObject* type = Py_TYPE(object);
-  if (self->tracked) PyObject_GC_UnTrack(object);
+  // Python itself has tracked an object of a subclass again before it comes here.
+  if (self->tracked || type != tensor_type) PyObject_GC_UnTrack(object);
+  // From here on nobody may be given this object, not even the callbacks of weak references.
+  if (self->tensor && self->tensor->wrapper == self) self->tensor->wrapper = nullptr;
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   let_go(self);
   Py_CLEAR(self->dict);
@@ -186,7 +188,7 @@ PyObject* positive_slot(PyObject* self) {
   return self;
 }
 PyObject* invert_slot(PyObject* self) {
-  const bool boolean = value_of(self).dtype() == DType::boolean;
+  const bool boolean = meta_of(self).dtype == DType::boolean;
   return unary(boolean ? ops::op_logical_not : ops::op_bitwise_not, self);
 }
 
@@ -283,15 +285,16 @@ PyObject* iterate(PyObject* self) {
 
 // --- properties ---
 
-PyObject* get_shape(PyObject* self, void*) { return size_object(tensor_of(self).array().sizes); }
+PyObject* get_shape(PyObject* self, void*) {
+  const Dims sizes = meta_of(self).sizes;  // making an object may run anybody's code
+  return size_object(sizes);
+}
 PyObject* get_dtype(PyObject* self, void*) {
-  PyObject* result = dtype_object(tensor_of(self).array().dtype);
+  PyObject* result = dtype_object(meta_of(self).dtype);
   Py_INCREF(result);
   return result;
 }
-PyObject* get_ndim(PyObject* self, void*) {
-  return PyLong_FromLongLong(tensor_of(self).array().rank());
-}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(meta_of(self).rank()); }
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] {
     graph::refuse_in_program("asks whether a gradient is needed");
@@ -382,7 +385,7 @@ PyObject* get_matrix_transposed(PyObject* self, void*) {
   });
 }
 PyObject* get_item_size(PyObject* self, void*) {
-  return PyLong_FromLongLong(tensor::item_size(tensor_of(self).array().dtype));
+  return PyLong_FromLongLong(tensor::item_size(meta_of(self).dtype));
 }
 PyObject* get_is_inference(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(value_of(self)->inference); });
@@ -428,7 +431,7 @@ PyGetSetDef properties[] = {
 // --- methods that are not ops ---
 
 // All of a tensor's sizes or strides, or that of one dimension.
-PyObject* one_or_all(const char* name, const Dims& all, PyObject* const* args, Py_ssize_t count,
+PyObject* one_or_all(const char* name, const Dims all, PyObject* const* args, Py_ssize_t count,
                      PyObject* (*to_python)(std::span<const int64_t>)) {
   return guarded([&]() -> PyObject* {
     if (count == 0) return to_python(all);
@@ -439,10 +442,10 @@ PyObject* one_or_all(const char* name, const Dims& all, PyObject* const* args, P
   });
 }
 PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return one_or_all("size", tensor_of(self).array().sizes, args, count, size_object);
+  return one_or_all("size", meta_of(self).sizes, args, count, size_object);
 }
 PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return one_or_all("stride", tensor_of(self).array().strides, args, count,
+  return one_or_all("stride", meta_of(self).strides, args, count,
                     [](std::span<const int64_t> strides) {
                       PyObject* result = PyTuple_New(strides.size());
                       for (size_t i = 0; result && i < strides.size(); ++i)
@@ -452,16 +455,16 @@ PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t count)
 }
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
 PyObject* method_numel(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_of(self).array().count());
+  return PyLong_FromLongLong(meta_of(self).count());
 }
 PyObject* method_offset(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(tensor_of(self).array().offset);
+  return PyLong_FromLongLong(meta_of(self).offset);
 }
 PyObject* method_pointer(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromVoidPtr(computed_value_of(self).array().data()); });
 }
 PyObject* method_is_contiguous(PyObject* self, PyObject*) {
-  return PyBool_FromLong(tensor_of(self).array().is_contiguous());
+  return PyBool_FromLong(meta_of(self).is_contiguous());
 }
 PyObject* method_item(PyObject* self, PyObject*) {
   return guarded([&] {

@@ -38,9 +38,9 @@ class Hub:
         if self.closed:
             raise GreenletExit
         self.parked.append(getcurrent())
-        # The next one goes on at once. One that is new starts from the hub: it would begin on top
-        # of this one's stack.
-        (self.ready.popleft() if self.ready else self.greenlet).switch()
+        # The next one goes on at once. One that is new, which is false, starts from the hub: it
+        # would begin on top of this one's stack.
+        (self.ready.popleft() if self.ready and self.ready[0] else self.greenlet).switch()
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
@@ -153,7 +153,7 @@ class Fibers:
         self.keep_errors = keep_errors
         self.on_end = on_end
         self.results: list[Any] = []
-        self.error: tuple[int, Exception] | None = None
+        self.error: tuple[int, BaseException] | None = None
         self.source_error: Exception | None = None
         self.running = 0
         self.exhausted = False
@@ -196,6 +196,10 @@ class Fibers:
         _core.start_stream(self.streams.key, index)
         try:
             self.results[index] = self.function(example)
+        except GreenletExit as error:
+            if self.hub.closed:
+                raise
+            self._fail(index, error)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
             self._fail(index, error)
 
@@ -210,7 +214,7 @@ class Fibers:
             self.taking = False
         return example
 
-    def _fail(self, index: int, error: Exception) -> None:
+    def _fail(self, index: int, error: BaseException) -> None:
         self.results[index] = _with_note(error, index)
         if self.error is None or index < self.error[0]:
             self.error = (index, error)
@@ -235,7 +239,7 @@ class Fibers:
         return self.results
 
 
-def _with_note(error: Exception, index: int) -> Exception:
+def _with_note(error: BaseException, index: int) -> BaseException:
     error.add_note(f"in example {index} of weft.map")
     return error
 
