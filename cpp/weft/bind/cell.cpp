@@ -1,11 +1,10 @@
-// Calls of modules, and cells: a pure function recorded as one op, its body a Program made once for
-// each kind of call.
+// Cells: a pure function recorded as one op, its body a Program made once for each kind of call.
+#include "weft/bind/cell.h"
+
 #include <algorithm>
 #include <cstring>
-#include <list>
 #include <unordered_map>
 
-#include "weft/bind/python.h"
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
@@ -13,6 +12,19 @@
 #include "weft/graph/record.h"
 
 namespace weft::bind {
+
+// One kind of call, and the Program that runs it.
+struct Signature {
+  std::string shape;
+  std::vector<graph::Meta> metas;
+  std::vector<bool> numbers;
+  std::vector<graph::Meta> parameters;
+  bool grad;
+  std::shared_ptr<graph::ProgramOp> op;  // none: the body runs as it is
+  ~Signature();
+  Object result;  // nested as the body nests it, with metas in it
+};
+
 namespace {
 
 using graph::modes;
@@ -84,18 +96,6 @@ Object rebuild(PyObject* like, const Next& next) {
   return Object::borrow(like);
 }
 
-// One kind of call, and the Program that runs it.
-struct Signature {
-  std::string shape;
-  std::vector<graph::Meta> metas;
-  std::vector<bool> numbers;
-  std::vector<graph::Meta> parameters;
-  bool grad;
-  std::shared_ptr<graph::ProgramOp> op;  // none: the body runs as it is
-  ~Signature();
-  Object result;  // nested as the body nests it, with metas in it
-};
-
 // A Program that a pending op may still run is kept until nothing is pending any more.
 void bury(std::shared_ptr<graph::ProgramOp> op) {
   static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
@@ -103,40 +103,9 @@ void bury(std::shared_ptr<graph::ProgramOp> op) {
   if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
 }
 
-Signature::~Signature() { bury(std::move(op)); }
-
-// What the body found somewhere outside of itself; all borrowed.
-struct Guard {
-  PyObject* container;
-  PyObject* key;
-  PyObject* found;
-  Py_ssize_t parameter;  // of a tensor that may be another one next time; -1: of none
-};
-
-struct PyCell {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* body;
-  PyObject* name;
-  PyObject* parameters;  // a list of tensors that the body reads
-  // Gives that list and the guards, if what the body reads has changed, else None; a text says why
-  // the body must run as it is. Of a forward: makes a module's cell.
-  PyObject* renew;
-  PyObject* guard_list;  // owns what the guards refer to
-  std::vector<Guard>* guards;
-  uint64_t epoch;  // of the modules, when that was last asked
-  bool as_it_is;
-  std::list<Signature>* signatures;
-  std::string* note;  // why a body runs as it is
-};
-PyTypeObject* cell_type = nullptr;
-PyTypeObject* forward_type = nullptr;  // the forward of a cell class
-PyTypeObject* op_type = nullptr;       // the forward of a module that is one op
-PyTypeObject* number_type = nullptr;   // a function with a short way for numbers
-PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
 PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
-constexpr Py_ssize_t most_arguments = 8;  // of a module's call on the short way
-uint64_t module_epoch = 0;                // how often an attribute of any module was set
+uint64_t module_epoch = 0;  // how often an attribute of any module was set
 
 PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
 
@@ -421,11 +390,11 @@ void make_program(PyCell& cell, PyObject* const* args, size_t count, const Argum
   signature.result = std::move(look.result);
 }
 
-PyObject* call_body(PyCell& cell, PyObject* const* args, size_t flags, PyObject* keywords) {
-  return PyObject_Vectorcall(cell.body, args, flags, keywords);
-}
+}  // namespace
 
-PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+Signature::~Signature() { bury(std::move(op)); }
+
+PyObject* call_cell(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto& cell = *reinterpret_cast<PyCell*>(object);
   const size_t count = PyVectorcall_NARGS(flags);
   const bool parts = modes.observer && modes.observer->parts;
@@ -468,191 +437,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
   });
 }
 
-// What the instance's dictionary has under an interned name, borrowed; null if nothing.
-PyObject* own_attribute(PyObject* object, PyObject* name) {
-  PyObject** dict = _PyObject_GetDictPtr(object);
-  return dict && *dict ? PyDict_GetItemWithError(*dict, name) : nullptr;
-}
-
-PyObject* body_of(PyObject* cell) { return reinterpret_cast<PyCell*>(cell)->body; }
-
-// Its body is a method; in a copy of a module, the method of another one.
-bool is_cell_of(PyObject* cell, PyObject* module) {
-  return cell && Py_TYPE(cell) == cell_type && PyMethod_GET_SELF(body_of(cell)) == module;
-}
-
-// The forward of a cell class, called with the module: each module has a cell of its own.
-PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  auto& forward = *reinterpret_cast<PyCell*>(object);
-  const size_t count = PyVectorcall_NARGS(flags);
-  if (count == 0) return call_body(forward, args, flags, keywords);
-  Object made = Object::borrow(own_attribute(args[0], cell_name));
-  if (!is_cell_of(made.get(), args[0])) {
-    made = Object(PyObject_CallOneArg(forward.renew, args[0]));
-    if (!made) return nullptr;
-  }
-  // The module's class has another cell as its forward, which calls this one.
-  if (PyMethod_GET_FUNCTION(body_of(made.get())) != forward.body)
-    return call_body(forward, args, flags, keywords);
-  return call(made.get(), args + 1, count - 1, keywords);
-}
-
-// The forward of a module that is one op. `renew` says which, for which attributes that are neither
-// None nor False the body runs instead, and what the op is given: None stands for the input.
-struct OpArguments {
-  PyObject* items[most_arguments];  // borrowed
-  Py_ssize_t input = -1;            // which of them is the input
-};
-bool find_arguments(const PyCell& forward, PyObject* module, OpArguments& found) {
-  PyObject *extras = PyTuple_GET_ITEM(forward.renew, 1),
-           *names = PyTuple_GET_ITEM(forward.renew, 2);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(extras); ++i) {
-    PyObject* extra = own_attribute(module, PyTuple_GET_ITEM(extras, i));
-    if (extra != Py_None && extra != Py_False) return false;
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
-    PyObject* name = PyTuple_GET_ITEM(names, i);
-    if (name == Py_None) found.input = i;
-    found.items[i] = name == Py_None ? Py_None : own_attribute(module, name);
-    if (!found.items[i]) return false;
-  }
-  return true;
-}
-PyObject* apply_op(const PyCell& forward, const OpArguments& found, PyObject* input) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(PyTuple_GET_ITEM(forward.renew, 2));
-  Object held[most_arguments];
-  PyObject* given[most_arguments];
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    held[i] = Object::borrow(i == found.input ? input : found.items[i]);
-    given[i] = held[i].get();
-  }
-  return PyObject_Vectorcall(PyTuple_GET_ITEM(forward.renew, 0), given, count, nullptr);
-}
-PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  auto& forward = *reinterpret_cast<PyCell*>(object);
-  OpArguments found;
-  if (PyVectorcall_NARGS(flags) != 2 || keywords || !find_arguments(forward, args[0], found))
-    return call_body(forward, args, flags, keywords);
-  return apply_op(forward, found, args[1]);
-}
-
-// A function that makes a tensor of a number, alone, in the plain way.
-PyObject* call_on_number(PyObject* object, PyObject* const* args, size_t flags,
-                         PyObject* keywords) {
-  if (PyVectorcall_NARGS(flags) != 1 || keywords ||
-      !(PyLong_CheckExact(args[0]) || PyFloat_CheckExact(args[0]))) {
-    return call_body(*reinterpret_cast<PyCell*>(object), args, flags, keywords);
-  }
-  return guarded([&] { return wrap(tensor_from_python(args[0], std::nullopt)); });
-}
-
-// To others it is the function that it is a short way for: annotations, defaults, code.
-PyObject* get_of_function(PyObject* object, PyObject* name) {
-  PyObject* found = PyObject_GenericGetAttr(object, name);
-  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
-  PyErr_Clear();
-  return PyObject_GetAttr(reinterpret_cast<PyCell*>(object)->body, name);
-}
-
-PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
-
-// Calls a module: forward, with the hooks around it if there are any.
-PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
-  if (!modes.observer) [[likely]]
-    return call_unwatched(self, args, keywords);
-  return guarded([&] {
-    const int32_t caller = modes.module;
-    modes.module = modes.observer->entered(self, caller);
-    PyObject* result = call_unwatched(self, args, keywords);
-    modes.module = caller;
-    return result;
-  });
-}
-
-// What a module's call came to, as long as the dictionaries of the module and of its class are as
-// they were then: nothing is looked up again. All borrowed from those.
-struct Known {
-  PyObject* module = nullptr;
-  PyDictObject* dict = nullptr;
-  uint64_t version = 0;
-  unsigned type_version = 0;
-  PyObject* forward = nullptr;
-  PyObject* cell = nullptr;  // of a cell class: the module's own
-  bool is_op = false;        // it is one op, with these arguments
-  OpArguments arguments;
-};
-
-#if PY_VERSION_HEX < 0x030C0000  // later ones have no versions of dictionaries
-Known& known_of(PyObject* module) {
-  static Known all[256];
-  return all[(reinterpret_cast<size_t>(module) >> 4) * 0x9e3779b97f4a7c15u >> 56];
-}
-bool is_still_known(const Known& known, PyObject* module) {
-  if (known.module != module) return false;
-  PyObject** dict = _PyObject_GetDictPtr(module);  // another one, if this is another module there
-  return dict && *dict == reinterpret_cast<PyObject*>(known.dict) &&
-         known.dict->ma_version_tag == known.version &&
-         Py_TYPE(module)->tp_version_tag == known.type_version &&
-         PyType_HasFeature(Py_TYPE(module), Py_TPFLAGS_VALID_VERSION_TAG);
-}
-// For a module that has no hooks.
-void get_to_know(Known& known, PyObject* module) {
-  known.module = nullptr;
-  PyObject* forward = _PyType_Lookup(Py_TYPE(module), forward_name);
-  PyObject** dict = _PyObject_GetDictPtr(module);
-  if (!forward || !dict || !*dict || own_attribute(module, forward_name)) return;
-  static PyObject* const getter_name = PyUnicode_InternFromString("__getattribute__");
-  static PyObject* const plain_getter = _PyType_Lookup(&PyBaseObject_Type, getter_name);
-  if (_PyType_Lookup(Py_TYPE(module), getter_name) != plain_getter) return;
-  if (!PyType_HasFeature(Py_TYPE(forward), Py_TPFLAGS_METHOD_DESCRIPTOR)) return;
-  known.is_op = Py_TYPE(forward) == op_type &&
-                find_arguments(*reinterpret_cast<PyCell*>(forward), module, known.arguments);
-  known.cell = Py_TYPE(forward) == forward_type ? own_attribute(module, cell_name) : nullptr;
-  if (!is_cell_of(known.cell, module) ||
-      PyMethod_GET_FUNCTION(body_of(known.cell)) != body_of(forward)) {
-    known.cell = nullptr;
-  }
-  known.module = module;
-  known.forward = forward;
-  known.dict = reinterpret_cast<PyDictObject*>(*dict);
-  known.version = known.dict->ma_version_tag;
-  known.type_version = Py_TYPE(module)->tp_version_tag;
-}
-#else
-Known& known_of(PyObject*) {
-  static Known none;
-  return none;
-}
-bool is_still_known(const Known&, PyObject*) { return false; }
-void get_to_know(Known&, PyObject*) {}
-#endif
-
-PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
-  Known& known = known_of(self);
-  if (!is_still_known(known, self)) {
-    PyObject* hooks = own_attribute(self, hooks_name);
-    if (hooks && hooks != Py_None) {
-      return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
-                                        keywords ? keywords : Py_None, nullptr);
-    }
-    get_to_know(known, self);
-  }
-  if (keywords || count > most_arguments) {
-    const Object forward(PyObject_GetAttr(self, forward_name));
-    return forward ? PyObject_Call(forward.get(), args, keywords) : nullptr;
-  }
-  PyObject* stack[1 + most_arguments] = {self};
-  std::copy_n(items, count, stack + 1);
-  if (known.module != self)
-    return PyObject_VectorcallMethod(forward_name, stack, 1 + count, nullptr);
-  if (known.cell) return call(Object::borrow(known.cell).get(), items, count, nullptr);
-  const Object forward = Object::borrow(known.forward);
-  if (known.is_op && count == 1)
-    return apply_op(*reinterpret_cast<PyCell*>(known.forward), known.arguments, items[0]);
-  return PyObject_Vectorcall(forward.get(), stack, 1 + count, nullptr);
-}
+namespace {
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -664,7 +449,7 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     cell.vectorcall = type == forward_type  ? call_forward
                       : type == op_type     ? call_op
                       : type == number_type ? call_on_number
-                                            : call;
+                                            : call_cell;
     cell.body = Py_NewRef(body);
     cell.name = Py_NewRef(name);
     cell.parameters = parameters.release();
@@ -777,10 +562,6 @@ PyMemberDef members[] = {
 }  // namespace
 
 void define_cells(PyObject* module) {
-  cell_name = PyUnicode_InternFromString("_weft_cell");
-  forward_name = PyUnicode_InternFromString("forward");
-  hooks_name = PyUnicode_InternFromString("_hooks");
-  call_with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
   inlined_cells = Object::check(PyDict_New()).release();
   length_function = Object::check(PyMapping_GetItemString(PyEval_GetBuiltins(), "len")).release();
   PyType_Slot slots[] = {
@@ -809,18 +590,9 @@ void define_cells(PyObject* module) {
   op_type = make_type();
   spec.name = "weft._core.NumberFunction";
   number_type = make_type();
-  number_type->tp_getattro = get_of_function;
-  // The base of nn.Module, without memory of its own: instances are those of any Python class.
-  PyType_Slot module_slots[] = {
-      {Py_tp_call, reinterpret_cast<void*>(call_module)},
-      {Py_tp_doc, const_cast<char*>("What runs its method `forward` when it is called.")},
-      {0, nullptr},
-  };
-  spec = {"weft._core.Forward", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, module_slots};
   if (PyModule_AddObjectRef(module, "inlined_cells", inlined_cells) < 0 ||
-      PyModule_AddType(module, make_type()) < 0 || PyModule_AddType(module, cell_type) < 0 ||
-      PyModule_AddType(module, forward_type) < 0 || PyModule_AddType(module, op_type) < 0 ||
-      PyModule_AddType(module, number_type) < 0 ||
+      PyModule_AddType(module, cell_type) < 0 || PyModule_AddType(module, forward_type) < 0 ||
+      PyModule_AddType(module, op_type) < 0 || PyModule_AddType(module, number_type) < 0 ||
       PyModule_AddFunctions(module, module_methods) < 0) {
     throw PythonError{};
   }

@@ -62,6 +62,7 @@ NB_MODULE(_core, module) {
     define_stacks(m);
     define_lazy(m);
     define_cells(m);
+    define_calls(m);
   } catch (const PythonError&) {
     throw nb::python_error();
   } catch (const weft::base::Error& error) {
