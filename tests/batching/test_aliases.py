@@ -87,6 +87,34 @@ def writes_a_part_of_a_shared_start(i: int) -> Any:
     return first, memory.sum().item(), memory.tolist()
 
 
+def changes_its_shape(i: int) -> Any:
+    t = weft.arange(4.0) + i
+    view = t[1:3]
+    t.unsqueeze_(0)
+    t.add_(1)
+    return view.tolist(), t.tolist()
+
+
+def changes_its_shape_under_an_alias(i: int) -> Any:
+    t = weft.arange(6.0).reshape(2, 3) + i
+    row = t[0]
+    row.tolist()
+    t.t_()
+    t.detach().mul_(2)
+    return row.tolist(), t.tolist()
+
+
+def writes_an_alias_while_views_need_gradients(i: int) -> Any:
+    leaf = weft.arange(6.0).reshape(2, 3).requires_grad_()
+    t = leaf * 1.5 + i
+    view = t[1:]
+    parts = view[..., :2], view[..., :2]
+    view.tolist()
+    alias = parts[1].data
+    alias.add_(1)
+    return [part.tolist() for part in parts], alias.tolist(), t.tolist()
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -98,6 +126,9 @@ def writes_a_part_of_a_shared_start(i: int) -> Any:
         writes_what_was_computed,
         writes_a_parameter,
         writes_a_part_of_a_shared_start,
+        changes_its_shape,
+        changes_its_shape_under_an_alias,
+        writes_an_alias_while_views_need_gradients,
     ],
 )
 def test_writes_are_seen_by_those_that_share_memory_and_by_no_others(

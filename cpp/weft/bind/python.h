@@ -97,6 +97,8 @@ inline TensorData& tensor_of(PyObject* object) {
   if (!self.tensor) give_tensor(self);
   return *self.tensor;
 }
+// Each object gets the other's TensorData.
+void exchange_tensors(PyObject* a, PyObject* b);
 // Shape and dtype, which no write changes.
 inline const Array& meta_of(PyObject* object) {
   auto& self = *reinterpret_cast<PyTensor*>(object);
@@ -152,7 +154,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* value);
 void define_stacks(PyObject* module);
 void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
-void define_calls(PyObject* module);  // after the cells, whose types it completes
+void define_calls(PyObject* module);                // after the cells, whose types it completes
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
 // Whether ops draw from a stream of an example, which, and how far it is used.
 using Stream = std::tuple<bool, uint64_t, uint64_t>;

@@ -237,14 +237,16 @@ void define_reading(nb::module_& module) {
   module.def(
       "become",
       [](const TensorObject& tensor, const TensorObject& view) {
-        // Held by its Python object, by this view, and by other views, which would not follow.
-        if (tensor.data().requires_grad() && tensor.data().use_count() > 2 &&
-            !tensor.data().base()) {
+        TensorData& data = tensor.data();
+        // Held by its Python object, by this view, and by other views, which do not follow.
+        if (data.base() || data.use_count() <= 2) return data.become(view.value());
+        if (data.requires_grad()) {
           base::fail(ErrorKind::gradient,
                      "a tensor with a graph that has views cannot change its shape in place: write "
                      "x = x.unsqueeze(0), or make the views afterwards");
         }
-        tensor.data().become(view.value());
+        view.data().grad = std::move(data.grad);
+        exchange_tensors(tensor.ptr(), view.ptr());
       },
       "Make a view of a tensor its value.");
   module.def("set_size_type", set_size_type, "Set the class of Tensor.shape.");

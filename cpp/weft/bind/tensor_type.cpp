@@ -573,6 +573,13 @@ PyObject* wrap(Value value) {
   return reinterpret_cast<PyObject*>(self);
 }
 
+void exchange_tensors(PyObject* a, PyObject* b) {
+  TensorData &first = tensor_of(a), &second = tensor_of(b);
+  reinterpret_cast<PyTensor*>(a)->tensor = &second;
+  reinterpret_cast<PyTensor*>(b)->tensor = &first;
+  std::swap(first.wrapper, second.wrapper);
+}
+
 void give_tensor(PyTensor& self) {
   --self.value->handles;
   hold(self, *new TensorData(std::move(self.value)));

@@ -119,27 +119,43 @@ bool TensorData::is_one_of_several_views() const {
   return false;
 }
 
-void TensorData::refresh() {
+namespace {
+
+// A view of `parent`, which is as it was but may lie in other memory, at the old view's place in
+// the graph: with its hooks.
+Value moved(const Value& old, const Value& parent) {
   ModesGuard guard;
-  const std::vector<ViewStep> chain = view_chain();
-  const bool pending = !value_.array().storage;
-  if (root_ == base_->value_ && root_.array().storage && (!pending || value_->requires_grad)) {
-    // The same result, only its memory may be another: hooks stay where they are.
-    if (pending) return;
-    generation_ = base_->generation_;
-    modes.grad = modes.lazy = false;
-    Value moved(apply_views(chain, root_).array());
-    moved->take_history(*value_.get());
-    if (!moved->producer) moved->row = ValueData::whole;
-    moved->view = value_->view;
-    moved->view_output = value_->view_output;
-    moved->in_batch = root_->in_batch;
-    return hold(std::move(moved));
+  const ViewOf& view = *old->view;
+  const bool pending = !old.array().storage;
+  modes.grad = pending;
+  modes.lazy = modes.lazy && pending;
+  Value result = record(*view.op, std::span(&parent, 1), view.attributes)[old->view_output];
+  if (pending) return result;
+  result = Value(result.array());
+  result->take_history(*old.get());
+  if (!result->producer) result->row = ValueData::whole;
+  result->view = old->view;
+  result->view_output = old->view_output;
+  result->in_batch = parent->in_batch;
+  return result;
+}
+
+}  // namespace
+
+void TensorData::refresh() {
+  if (root_ == base_->value_ && root_.array().storage) {
+    std::vector<Value> links;
+    for (Value at = value_; at != root_ && at->view; at = at->view->parent) links.push_back(at);
+    Value view = root_;
+    for (size_t i = links.size(); i-- > 0;) view = moved(links[i], view);
+    hold(std::move(view));
+  } else {
+    // The view belongs to the base's history, wherever it happens to be looked at again.
+    ModesGuard guard;
+    modes.grad = true;
+    hold(apply_views(view_chain(), base_->value_));
+    root_ = base_->value_;
   }
-  // The view belongs to the base's history, wherever it happens to be looked at again.
-  modes.grad = true;
-  hold(apply_views(chain, base_->value_));
-  root_ = base_->value_;
   generation_ = base_->generation_;
 }
 

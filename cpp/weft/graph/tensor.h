@@ -65,7 +65,7 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
   // Of a view: whether it was computed with others, as a copy, of what other tensors may write to.
   bool is_copy() const {
     const auto &own = array().storage, &whole = base_->array().storage;
-    return own && whole && own != whole && whole->aliased();
+    return own && whole && own != whole && whole->aliased() && root_ == base_->value_;
   }
   void refresh();
   // Gradients of the leaf that it was no longer go to it.

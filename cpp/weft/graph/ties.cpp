@@ -60,8 +60,6 @@ TensorRef detach(TensorData& tensor) {
   if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used()) {
     share_memory(tensor);
     leave_batch(tensor);
-    // Its views may have been computed with others, as copies: they are made again.
-    base_of(tensor).rebind(base_of(tensor).value());
   }
   TensorRef result(new TensorData(detach(tensor.value(), Cut::detach)));
   if (result->last_value()->pending) tie(tensor, *result);
