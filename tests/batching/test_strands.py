@@ -44,7 +44,7 @@ def test_ops_of_the_same_lines_become_one() -> None:
     xs = [weft.randn(8) for _ in range(20)]
     ys = in_strands(gate, xs)
     weft.stack(ys).tolist()
-    assert [(b.op, b.rows) for b in last_batches()] == [("split..add (6 ops)", 20)]
+    assert [(b.op, b.rows) for b in last_batches()] == [("chunk..add (6 ops)", 20)]
     for x, y in zip(xs, ys, strict=True):
         assert weft.allclose(y, gate(x))
 

@@ -524,27 +524,24 @@ OP(split_with_sizes, "(input: Tensor, split_sizes: int[], dim: int = 0) -> Tenso
   .batch = rows_along,
 };
 
-// Kept from one to the next: models cut in few ways, again and again.
-const Attributes& split_arguments(int64_t length, int64_t dim) {
-  static Attributes kept[16];
-  Attributes& found = kept[(length + dim) % std::size(kept)];
-  if (found.size() == 0 || found[0] != Attribute(length) || found[1] != Attribute(dim))
-    found = Attributes({length, dim});
-  return found;
-}
-
 OP(chunk, "(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]") {
   .doc = "Cuts a dimension into at most `chunks` views of equal size; the last one may be smaller.",
-  .run = composite([](const Call& call) -> Values {
+  .shape = [](Call& call) {
     const Array& input = call.in(0);
     call.require(input.rank() > 0, ErrorKind::shape, "a 0-d tensor cannot be cut into chunks");
     const int64_t dim = call.dim("dim", input.rank()), size = input.sizes[dim];
     const int64_t chunks = call.integer("chunks");
     call.require(chunks > 0 && chunks <= most_outputs, ErrorKind::value,
                  "chunks must be positive, and not absurd, got ", chunks);
-    if (size == 0) return split_with_sizes(call[0], Dims(chunks, 0), dim);
-    return record(op_split, call.inputs, split_arguments(size / chunks + (size % chunks != 0), dim));
-  }),
+    const int64_t length = size / chunks + (size % chunks != 0);
+    Dims lengths(size == 0 ? chunks : size / length + (size % length != 0), length);
+    lengths.back() = size - static_cast<int64_t>(lengths.size() - 1) * length;
+    add_pieces(call, dim, lengths);
+  },
+  .run = graph::view(),
+  .gradient = [](Gradient& g) -> Values { return {cat(pieces_or_zeros(g), g.integer("dim"))}; },
+  .batch = rows_along,
+  .shown_as = "SplitBackward0",
 };
 
 // --- copies with another layout ------------------------------------------------------------------
