@@ -162,6 +162,8 @@ def signature_text(value: Any) -> str:
     value = inspect.unwrap(value)
     if isinstance(value, _core.OpFunction):
         return value.signature.partition("(")[1] + value.signature.partition("(")[2]
+    if type(value).__module__ == "nanobind":  # has none; since 3.13 inspect makes one up
+        return ""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):

@@ -96,6 +96,27 @@ def an_attribute(cell: Decorator) -> Iterator[weft.Tensor]:
     yield body(X)
 
 
+def an_attribute_that_a_helper_reads(cell: Decorator) -> Iterator[weft.Tensor]:
+    def scaled(holder: Holder, x: weft.Tensor) -> weft.Tensor:
+        return x * holder.factor
+
+    class Holder:
+        factor = 2.0
+
+        def by_helper(self, x: weft.Tensor) -> weft.Tensor:
+            return scaled(self, x)
+
+        def by_list(self, x: weft.Tensor) -> weft.Tensor:
+            first, _ = [self.factor * t for t in (x, x)]
+            return first
+
+    holder = Holder()
+    for method in (holder.by_helper, holder.by_list):
+        body = cell(method)
+        for holder.factor in (2.0, 3.0):
+            yield body(X)
+
+
 def an_attribute_of_a_class(cell: Decorator) -> Iterator[weft.Tensor]:
     class Settings:
         scale: Any = 2.0
@@ -695,6 +716,7 @@ PROGRAMS: list[Program] = [
     a_closure,
     a_variable_of_an_outer_function,
     an_attribute,
+    an_attribute_that_a_helper_reads,
     an_attribute_of_a_class,
     items,
     helpers,

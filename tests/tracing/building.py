@@ -52,7 +52,10 @@ class Recorder:
         while frame is not None and frame is not self.outermost:
             code = frame.f_code
             if code.co_filename != __file__:
-                place = Place(code.co_filename, frame.f_lineno or 0, code.co_name, frame.f_lasti)
+                offset = frame.f_lasti
+                while offset > 0 and code.co_code[offset] == 0:  # 3.12: a cache of a call inlined
+                    offset -= 2
+                place = Place(code.co_filename, frame.f_lineno or 0, code.co_name, offset)
                 chain.append(place)
             frame = frame.f_back
         number = -1

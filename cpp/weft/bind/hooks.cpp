@@ -57,9 +57,9 @@ struct RetainHook : graph::GradientHook {
       : reference(Object::check(PyWeakref_NewRef(tensor, nullptr))) {}
   Object reference;
   Value call(const Value& gradient) override {
-    PyObject* object = PyWeakref_GetObject(reference.get());
-    if (!object || object == Py_None) return {};
-    TensorData& tensor = tensor_of(object);
+    const Object object = Object::check(PyObject_CallNoArgs(reference.get()));
+    if (object.get() == Py_None) return {};
+    TensorData& tensor = tensor_of(object.get());
     const Value kept = modes.grad ? gradient : graph::detach(gradient);
     tensor.grad =
         TensorRef(new TensorData(tensor.grad ? ops::add(tensor.grad->value(), kept) : kept));

@@ -79,12 +79,16 @@ def _paths(code: CodeType) -> Iterator[Path]:
             kind = "global"
         elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
             kind = "closure"
-        elif name.startswith("LOAD_FAST"):
+        elif "LOAD_FAST" in name:
             kind = "local"
         else:
             continue
         read = instruction.argval
-        yield Path(kind, read[-1] if isinstance(read, tuple) else read, _steps(instructions, i + 1))
+        if isinstance(read, tuple):  # two in one, since 3.13
+            first, read = cast("tuple[str, str]", read)
+            if name.startswith("LOAD"):
+                yield Path(kind, first, ())
+        yield Path(kind, read, _steps(instructions, i + 1))
 
 
 def _steps(instructions: list[dis.Instruction], at: int) -> tuple[tuple[str, Any], ...]:

@@ -132,6 +132,7 @@ def why_no_grad(loss: Tensor | Callable[[], Any], p: Tensor) -> NoGradient:
         raise TypeError(f"why_no_grad: p must be a tensor, not a {type(given).__name__}")
     frame = inspect.currentframe()
     name = _name_of(p, frame and frame.f_back) or "the tensor"
+    del frame  # this function's own: the variable would keep it and its arguments alive
     if isinstance(loss, Tensor):
         return _of_graph(loss, p, name)
     if callable(loss):

@@ -229,15 +229,19 @@ def _leads_to(top: Node, is_it: Callable[[Node], bool | None], answers: dict[Nod
 # ---- variables of running functions --------------------------------------------------------------
 
 
-def running_frames() -> Iterator[FrameType]:
-    """Go through the frames of all threads, innermost first, but for Weft's own."""
-    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
-    for frame in list(frames.values()):
-        current: FrameType | None = frame
+def running_frames() -> list[FrameType]:
+    """Return the frames of all threads, innermost first, but for Weft's own."""
+    found: list[FrameType] = []
+    frame = current = None
+    for frame in sys._current_frames().values():  # pyright: ignore[reportPrivateUsage]
+        current = frame
         while current is not None:
             if not current.f_code.co_filename.startswith(_OWN_FOLDER):
-                yield current
+                found.append(current)
             current = current.f_back
+    # One of them is this function's: a variable with it would keep it, and all its callers, alive.
+    del frame
+    return found
 
 
 class Variables:
@@ -481,15 +485,24 @@ def _writes(code: CodeType, name: str) -> tuple[list[int], list[int]]:
     line, loaded = code.co_firstlineno, False
     for instruction in dis.get_instructions(code):
         line = _start(instruction, line)
-        if instruction.argval == name and instruction.opname.startswith("STORE"):
-            stores.append(line)
-        is_load = instruction.opname.startswith("LOAD") and instruction.argval == name
-        if loaded and instruction.argval in _ADDERS:
-            adds.append(line)
-        if loaded and instruction.opname == "STORE_SUBSCR":
-            adds.append(line)
-        loaded = is_load or (loaded and not instruction.opname.startswith("STORE"))
+        for operation, argument in _operations(instruction):
+            if argument == name and operation.startswith("STORE"):
+                stores.append(line)
+            if loaded and (argument in _ADDERS or operation == "STORE_SUBSCR"):
+                adds.append(line)
+            is_load = operation.startswith("LOAD") and argument == name
+            loaded = is_load or (loaded and not operation.startswith("STORE"))
     return stores, adds
+
+
+def _operations(instruction: dis.Instruction) -> Iterator[tuple[str, Any]]:
+    """Take an instruction that is two in one, as they are since 3.13, apart."""
+    argument: Any = instruction.argval
+    if isinstance(argument, tuple) and instruction.opname.count("_FAST") == 2:
+        names = cast("tuple[str, str]", argument)
+        yield from zip(instruction.opname.split("_FAST_"), names, strict=True)
+    else:
+        yield instruction.opname, argument
 
 
 def _start(instruction: dis.Instruction, line: int) -> int:

@@ -875,8 +875,8 @@ class Module(_core.Forward):
             >>> class Counter(nn.Module):
             ...     def get_extra_state(self):
             ...         return {"count": 3}
-            >>> Counter().state_dict()
-            OrderedDict([('_extra_state', {'count': 3})])
+            >>> dict(Counter().state_dict())
+            {'_extra_state': {'count': 3}}
         """
         raise RuntimeError(
             f"{type(self).__name__} has no extra state: its class does not define "
