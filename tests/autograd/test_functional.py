@@ -160,3 +160,8 @@ def test_wrong_arguments() -> None:
         hessian(lambda x: x, x)
     with pytest.raises(TypeError, match="single Tensor"):
         hvp(lambda x: (x, x), x, x)
+
+
+def test_a_matrix_larger_than_the_machine_is_refused_at_once() -> None:
+    with pytest.raises(MemoryError, match="the result would take"):
+        weft.autograd.functional.hessian(lambda x: (x * x).sum(), weft.ones(1 << 21))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from weft import _core
@@ -16,7 +17,8 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 _ops = _core.ops
 
-_MOST_BYTES = 1 << 36  # of a Jacobian; rows would be computed for hours before memory ends
+# Of a Jacobian: what the machine has. Rows would be computed for hours before memory ends.
+_MOST_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 Tensors: TypeAlias = tuple[Tensor, ...]
 Function: TypeAlias = "Callable[..., Any]"
 
