@@ -29,6 +29,7 @@ struct HeldFunction {
   virtual ~HeldFunction() = default;
   Object function;
 };
+
 nb::object wrap_node(Node* node, int32_t row);
 // The arguments of an op that are no tensors and not what they are by default, as texts.
 nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes);

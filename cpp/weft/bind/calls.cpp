@@ -77,6 +77,7 @@ PyObject* apply_op(const PyCell& forward, const OpArguments& found, PyObject* in
   }
   return PyObject_Vectorcall(PyTuple_GET_ITEM(forward.renew, 0), given, count, nullptr);
 }
+
 }  // namespace
 
 PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {

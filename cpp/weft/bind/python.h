@@ -77,10 +77,10 @@ Result guarded(Body&& body, Result failed = Result{}) noexcept {
 }
 
 // --- tensors ---
+// It has a Value, or once somebody has asked for more, a TensorData that has it.
 struct PyTensor {
-  PyObject_HEAD TensorData*
-      tensor;   // owned; null as long as nobody has asked for more than `value`
-  Value value;  // empty once there is a TensorData, which has it
+  PyObject_HEAD TensorData* tensor;  // owned
+  Value value;
   PyObject* dict;
   PyObject* weak_references;
   bool tracked;  // by garbage collection: once it holds Python objects of its own
