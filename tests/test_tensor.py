@@ -652,3 +652,45 @@ def test_sizes_while_an_index_changes_the_tensor() -> None:
 
     x = weft.ones(*[3] * 10)
     assert x.size(Index()) == 3
+
+
+# ---- Attributes of the user's own ----------------------------------------------------------------
+
+
+def test_attributes_belong_to_one_tensor() -> None:
+    a, b = weft.ones(2), weft.ones(2)
+    assert vars(a) == {}
+    a.name = "first"
+    assert (vars(a), vars(b)) == ({"name": "first"}, {})
+    with pytest.raises(AttributeError):
+        _ = b.name
+    with pytest.raises(AttributeError):
+        del b.name
+    vars(b)["note"] = 1
+    assert b.note == 1
+    a.__dict__ = {"other": 2}
+    assert a.other == 2
+    del a.other
+    assert vars(a) == vars(weft.ones(2)) == {}
+
+
+def test_a_method_of_one_tensor_alone_is_found_where_calls_are_fast() -> None:
+    tensors = [weft.ones(2) for _ in range(100)]
+    tensors[90].sigmoid = lambda: "own"
+    results = [tensor.sigmoid() for tensor in tensors]
+    assert results[90] == "own"
+    assert all(isinstance(result, weft.Tensor) for result in results[:90] + results[91:])
+
+
+def test_a_tensor_that_holds_itself_is_collected() -> None:
+    tensor = weft.ones(2)
+    tensor.me = tensor
+    gone = weakref.ref(tensor)
+    del tensor
+    gc.collect()
+    assert gone() is None
+
+
+def test_op_functions_cannot_be_changed() -> None:
+    with pytest.raises(TypeError, match="immutable"):
+        type(weft.tanh).__call__ = None  # type: ignore[method-assign]

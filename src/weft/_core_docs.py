@@ -53,3 +53,4 @@ for _name, _value in vars(_core).items():
     # Of some, __doc__ is that of what an instance holds.
     if isinstance(_value, type) and not _name.startswith("_") and isinstance(_value.__doc__, str):
         _value.__doc__ = _ClassDoc(_value.__doc__, _name)  # type: ignore[assignment]
+_core.seal_op_functions()

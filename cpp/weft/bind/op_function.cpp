@@ -522,7 +522,15 @@ PyObject* set_out_writer(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+// Python finds methods fast whose class cannot change.
+PyObject* seal_op_functions(PyObject*, PyObject*) {
+  op_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+  PyType_Modified(op_type);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef module_methods[] = {
+    {"seal_op_functions", seal_op_functions, METH_NOARGS, "Let OpFunction stay as it is."},
     {"set_out_writer", set_out_writer, METH_O, "Set what writes a result into `out=`."},
     {"describe_ops", describe_ops, METH_NOARGS, "Return the op table as a list of dicts."},
     {},

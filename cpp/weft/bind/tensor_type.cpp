@@ -18,6 +18,10 @@ PyTensor* free_tensors = nullptr;  // linked through `dict`
 int free_count = 0;
 constexpr int free_limit = 1 << 15;  // a batch of examples in plain Python has that many
 
+// Python 3.11 finds methods fast, without looking them up, in an object that has a dictionary: this
+// one, of nobody's, as long as there are no attributes. Later versions do so where there is none.
+PyObject* no_attributes = nullptr;
+
 PyTensor* allocate() {
   PyTensor* self = free_tensors;
   if (self) {
@@ -31,7 +35,7 @@ PyTensor* allocate() {
   }
   self->tensor = nullptr;
   std::construct_at(&self->value);
-  self->dict = nullptr;
+  self->dict = no_attributes;
   self->weak_references = nullptr;
   self->tracked = false;
   return self;
@@ -62,6 +66,11 @@ void let_go(PyTensor* self) {
   }
 }
 
+void clear_attributes(PyTensor& self) {
+  PyObject* dict = std::exchange(self.dict, nullptr);
+  if (dict != no_attributes) Py_XDECREF(dict);
+}
+
 void dealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   PyTypeObject* type = Py_TYPE(object);
@@ -71,7 +80,7 @@ void dealloc(PyObject* object) {
   if (self->tensor && self->tensor->wrapper == self) self->tensor->wrapper = nullptr;
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   let_go(self);
-  Py_CLEAR(self->dict);
+  clear_attributes(*self);
   if (type == tensor_type && free_count < free_limit) {
     self->dict = reinterpret_cast<PyObject*>(free_tensors);
     free_tensors = self;
@@ -84,26 +93,39 @@ void dealloc(PyObject* object) {
 
 int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(reinterpret_cast<PyTensor*>(object)->dict);
+  PyObject* dict = reinterpret_cast<PyTensor*>(object)->dict;
+  if (dict != no_attributes) Py_VISIT(dict);
   return visit_graph(*reinterpret_cast<PyTensor*>(object), visit, arg);
 }
 
 int clear(PyObject* object) {
   clear_graph(*reinterpret_cast<PyTensor*>(object));
-  Py_CLEAR(reinterpret_cast<PyTensor*>(object)->dict);
+  clear_attributes(*reinterpret_cast<PyTensor*>(object));
   return 0;
 }
 
-int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
-  const int failed = PyObject_GenericSetAttr(object, name, value);
-  if (reinterpret_cast<PyTensor*>(object)->dict) track(object);
-  return failed;
+// Does what may give a tensor attributes.
+template <class Do>
+auto with_attributes(PyObject* object, Do&& work) {
+  auto& self = *reinterpret_cast<PyTensor*>(object);
+  if (self.dict == no_attributes) self.dict = nullptr;
+  const auto result = work();
+  if (self.dict) {
+    track(object);
+  } else {
+    self.dict = no_attributes;
+  }
+  return result;
 }
 
+int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
+  return with_attributes(object, [&] { return PyObject_GenericSetAttr(object, name, value); });
+}
 PyObject* get_dict(PyObject* object, void*) {
-  PyObject* dict = PyObject_GenericGetDict(object, nullptr);
-  if (dict) track(object);
-  return dict;
+  return with_attributes(object, [&] { return PyObject_GenericGetDict(object, nullptr); });
+}
+int set_dict(PyObject* object, PyObject* dict, void*) {
+  return with_attributes(object, [&] { return PyObject_GenericSetDict(object, dict, nullptr); });
 }
 
 // Tensor(data) and Tensor(*sizes), as PyTorch's old constructor.
@@ -406,7 +428,7 @@ PyObject* get_cut(PyObject* self, void*) {
 }
 
 PyGetSetDef properties[] = {
-    {"__dict__", get_dict, PyObject_GenericSetDict, "Attributes that the user has set.", nullptr},
+    {"__dict__", get_dict, set_dict, "Attributes that the user has set.", nullptr},
     {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
@@ -678,6 +700,7 @@ void define_tensor_type(PyObject* module) {
   PyType_Spec spec{"weft.Tensor", sizeof(PyTensor), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(Object::check(PyType_FromSpec(&spec)).release());
+  if (PY_VERSION_HEX < 0x030c0000) no_attributes = Object::check(PyDict_New()).release();
   if (PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) < 0) {
     throw PythonError{};
   }
