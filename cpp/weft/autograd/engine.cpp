@@ -187,6 +187,7 @@ class Backward {
     const bool all = arrived.all_rows && !node.extras->gathered &&
                      node.extras->rows->released.empty() && !observer_;
     const auto count = all ? 0 : static_cast<int32_t>(node.extras->rows->count());
+    live.reserve(static_cast<size_t>(count));
     for (int32_t r = 0; r < count; ++r) {
       if (arrived.has_row(r)) live.push_back(r);
     }
@@ -217,23 +218,30 @@ class Backward {
   // Rows that were collected from several places go back to them.
   void pass_on_rows(Node& node, const Value& panel, std::span<const int32_t> live) {
     const graph::Gathered& gathered = *node.extras->gathered;
-    struct Parts {
-      std::vector<int32_t> from, to;
-    };
-    std::vector<Parts> parts(node.edges.size());
+    const auto source_of = [&](int32_t r) { return gathered.sources[r]; };
+    std::vector<int32_t> from(live.size()), to(live.size());  // by sources
+    std::vector<size_t> ends(node.edges.size() + 1);          // where each one's part ends
+    for (int32_t r : live) ++ends[source_of(r) + 1];
+    ends[0] = 0;
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
     for (int32_t r : live) {
-      if (gathered.sources[r] < 0) continue;
-      parts[gathered.sources[r]].from.push_back(r);
-      parts[gathered.sources[r]].to.push_back(gathered.rows[r]);
+      if (source_of(r) < 0) continue;
+      const size_t place = ends[source_of(r)]++;
+      from[place] = r;
+      to[place] = gathered.rows[r];
     }
-    for (size_t i = 0; i < parts.size(); ++i) {
-      const auto& [from, to] = parts[i];
-      if (from.empty()) continue;
-      if (to[0] != graph::ValueData::whole) {
-        send_rows(node.edges[i], to, panel, from);
+    size_t begin = 0;
+    for (size_t i = 0; i < node.edges.size(); ++i) {
+      const size_t count = ends[i] - begin;
+      const auto part_from = std::span(from).subspan(begin, count);
+      const auto part_to = std::span(to).subspan(begin, count);
+      begin = ends[i];
+      if (count == 0) continue;
+      if (part_to[0] != graph::ValueData::whole) {
+        send_rows(node.edges[i], part_to, panel, part_from);
       } else {
         send(node.edges[i],
-             fit(ops::sum(rows_of(panel, from), graph::Dims{0}), node.input_meta(i)));
+             fit(ops::sum(rows_of(panel, part_from), graph::Dims{0}), node.input_meta(i)));
       }
     }
   }

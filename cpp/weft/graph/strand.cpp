@@ -61,10 +61,11 @@ int64_t heat_of(const Op& op, Position position) {
 // Whether the same op on the same inputs began a strand before, as far as is remembered, and is
 // pending: then it is better off alone, where those that compute the same run once.
 bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
-  static std::vector<size_t> begun(1 << 13);
+  static uint32_t begun[1 << 13];
   const size_t hash = hash_of(op, attributes, inputs, modes.grad) +
                       (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
-  return std::exchange(begun[hash % begun.size()], hash) == hash;
+  const auto mark = static_cast<uint32_t>(hash >> 32);
+  return std::exchange(begun[hash % std::size(begun)], mark) == mark;
 }
 
 bool is_exposed(const Value& value) {

@@ -1,6 +1,7 @@
 #include "weft/graph/tape.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -18,22 +19,25 @@ size_t mix(size_t hash, size_t more) {
 }
 
 // A hash table of numbers that grows; what they stand for is the caller's to compare. Numbers are
-// kept as their distance from `base_`, so that clearing is moving that: it costs nothing.
+// kept as their distance from `base_`, so that clearing is moving that: it costs nothing. Of a
+// table that was large once, only as much is used as was needed last time, and stays in the cache.
 class Numbers {
  public:
   void clear() {
     base_ += next_;
+    used_ = std::min(std::max(std::bit_ceil(4 * count_), least), slots_.size());
     count_ = next_ = 0;
     if (base_ < UINT32_MAX / 2) return;
     slots_.clear();
+    used_ = 0;
     base_ = 1;
   }
   // The number with this hash that `is_it`, or `fresh` after putting it in.
   // Places of those that are gone are taken again.
   template <class IsIt, class IsGone>
   int32_t find_or_add(size_t hash, int32_t fresh, const IsIt& is_it, const IsGone& is_gone) {
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    const size_t mask = slots_.size() - 1;
+    if (2 * (count_ + 1) > used_) grow();
+    const size_t mask = used_ - 1;
     for (size_t i = static_cast<uint32_t>(hash) & mask;; i = (i + 1) & mask) {
       Slot& slot = slots_[i];
       const bool taken = slot.place >= base_;
@@ -53,10 +57,12 @@ class Numbers {
     uint32_t hash = 0;
     uint32_t place = 0;  // below base_: nothing here
   };
+  static constexpr size_t least = 1024;
   void grow() {
-    std::vector<Slot> old(std::max<size_t>(2 * slots_.size(), 1024));
+    used_ = std::max(2 * used_, least);
+    std::vector<Slot> old(used_);
     old.swap(slots_);
-    const size_t mask = slots_.size() - 1;
+    const size_t mask = used_ - 1;
     for (const Slot& slot : old) {
       if (slot.place < base_) continue;
       size_t i = slot.hash & mask;
@@ -65,6 +71,7 @@ class Numbers {
     }
   }
   std::vector<Slot> slots_;
+  size_t used_ = 0;  // of the slots
   size_t count_ = 0;
   uint32_t base_ = 1;
   uint32_t next_ = 0;  // above all numbers that are in
