@@ -52,8 +52,11 @@ void connect(const Value& part, const Value& panel, std::span<const int32_t> row
 Value rows_of(const Value& panel, std::span<const int32_t> rows) {
   bool all = panel.size(0) == static_cast<int64_t>(rows.size());
   for (size_t i = 0; all && i < rows.size(); ++i) all = rows[i] == static_cast<int32_t>(i);
-  if (all) return panel;
-  const Value part = ops::index_select(panel, 0, index_of(rows));
+  return all ? panel : rows_at(panel, rows, rows);
+}
+
+Value rows_at(const Value& panel, std::span<const int32_t> rows, std::span<const int32_t> places) {
+  const Value part = ops::index_select(panel, 0, index_of(places));
   const Node* producer = panel->producer.get();
   if (part->requires_grad && producer->extras && producer->extras->rows) connect(part, panel, rows);
   return part;
@@ -132,6 +135,12 @@ Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int
   auto [inputs, outputs] = unpack(node);
   const uint32_t stacked = node.extras->rows->stacked;
   const auto count = static_cast<int64_t>(rows.size());
+  const graph::Rows& all = *node.extras->rows;
+  std::vector<int32_t> places;
+  for (int32_t row : rows) places.push_back(all.place_of(row));
+  const auto saved_rows = [&](const Value& panel) {
+    return all.places.empty() ? rows_of(panel, rows) : rows_at(panel, rows, places);
+  };
   Node part(node.op, node.position);  // like the node, with fewer rows
   part.attributes = node.attributes;
   part.plan = node.plan;
@@ -140,7 +149,7 @@ Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int
     graph::Meta meta = node.input_meta(i);
     if (stacked & bit_of(i)) {
       meta.sizes[0] = count;
-      if (inputs[i]) inputs[i] = rows_of(inputs[i], rows);
+      if (inputs[i]) inputs[i] = saved_rows(inputs[i]);
     }
     part.inputs.push_back(std::move(meta));
   }
@@ -150,7 +159,7 @@ Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int
     reached.push_back(gradients[i]);
     if (!meta.sizes.empty()) {  // a single number is for all rows
       meta.sizes[0] = count;
-      if (outputs[i]) outputs[i] = rows_of(outputs[i], rows);
+      if (outputs[i]) outputs[i] = saved_rows(outputs[i]);
       if (gradients[i]) reached[i] = rows_of(gradients[i], rows);
     }
     part.outputs.push_back(std::move(meta));

@@ -11,6 +11,9 @@ namespace weft::autograd {
 graph::Value index_of(std::span<const int32_t> rows);
 // The rows of a panel; the panel itself if those are all, in order.
 graph::Value rows_of(const graph::Value& panel, std::span<const int32_t> rows);
+// The same of a panel that has not all rows: where these are in it.
+graph::Value rows_at(const graph::Value& panel, std::span<const int32_t> rows,
+                     std::span<const int32_t> places);
 
 // sum with rows `from` of the panel added to its rows `to`; each row of the panel has as many
 // elements as one of the sum.

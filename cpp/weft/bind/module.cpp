@@ -3,6 +3,7 @@
 #include "weft/base/thread_pool.h"
 #include "weft/bind/binding.h"
 #include "weft/exec/eager.h"
+#include "weft/graph/kept_rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
 #include "weft/kernels/gemm.h"
@@ -29,6 +30,8 @@ void define_memory(nb::module_& module) {
   module.def("reset_peak_bytes", tensor::reset_peak_bytes, "Start measuring the peak anew.");
   module.def("cached_bytes", tensor::cached_bytes, "Return the bytes kept for reuse.");
   module.def("release_cached_memory", tensor::release_cached_memory, "Give kept memory back.");
+  module.def("trim_batches", graph::trim_batches,
+             "Let go of what was saved for rows of batches that nobody can reach any more.");
 }
 
 void define_threads(nb::module_& module) {

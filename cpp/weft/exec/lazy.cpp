@@ -8,6 +8,7 @@
 
 #include "weft/exec/program.h"
 #include "weft/exec/rows.h"
+#include "weft/graph/kept_rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
 #include "weft/graph/observer.h"
@@ -69,7 +70,10 @@ class Runner {
   }
 
   void separate_rows() {
-    for (const Value& value : held_) leave_large_batch(value);
+    for (const Value& value : held_) {
+      leave_large_batch(value);
+      if (value->producer) graph::note_kept_row(*value.get());
+    }
   }
 
   // Why this batch is not part of an earlier one of the same op and line, where that is not because
@@ -258,7 +262,7 @@ class Runner {
     }
     std::vector<tensor::Array> parts;
     for (const Value& output : outputs)
-      parts.push_back(output ? row_of(output.array(), 0) : tensor::Array());
+      parts.push_back(output ? tensor::row_of(output.array(), 0) : tensor::Array());
     for (size_t r = 0; r < rows.size(); ++r) {
       if (r + ahead < rows.size()) {
         for (const graph::Held& held : rows[r + ahead]->outputs) prefetch(held.value);
@@ -393,6 +397,7 @@ void run_pending(std::span<const Value> values) {
   if (observer) observer->planned(plan.position, begin, plan.seconds_planning);
   if (plans.size() == most_plans) plans.pop_front();
   plans.push_back(std::move(plan));
+  graph::trim_if_grown();
 }
 
 }  // namespace weft::exec

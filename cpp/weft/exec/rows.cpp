@@ -216,13 +216,6 @@ Values run_program_rows(const graph::Batched& batch) {
   return outputs;
 }
 
-Array row_of(const Array& array, int64_t row) {
-  Dims sizes = array.sizes, strides = array.strides;
-  sizes.erase(0);
-  strides.erase(0);
-  return array.view(sizes, strides, array.offset + row * array.strides[0]);
-}
-
 RowBatch::RowBatch(std::span<Pending* const> rows, std::vector<bool> wanted)
     : Batched(*rows[0]->op, rows[0]->attributes, rows[0]->inputs, static_cast<int64_t>(rows.size()),
               stacked_inputs(rows)),
@@ -313,7 +306,7 @@ Value RowBatch::stack_numbers(size_t i, int64_t rank) const {
   const tensor::DType dtype =
       is_part ? static_cast<const graph::ProgramOp&>(op).metas[i].dtype() : pending_[0]->compute;
   Array array = Array::allocate(sizes, dtype);
-  Array part = row_of(array, 0);
+  Array part = tensor::row_of(array, 0);
   for (int64_t r = 0; r < rows(); ++r) {
     part.offset = r;
     kernels::copy(pending_[r]->inputs[i].array().expand(part.sizes), part);

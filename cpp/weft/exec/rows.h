@@ -12,9 +12,6 @@
 
 namespace weft::exec {
 
-// The part of an array that is one row of it.
-tensor::Array row_of(const tensor::Array& array, int64_t row);
-
 // The batch rule of Programs: each instruction's own, one after the other.
 graph::Values run_program_rows(const graph::Batched& batch);
 

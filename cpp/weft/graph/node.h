@@ -83,8 +83,12 @@ struct RowTable {
 struct Rows {
   std::shared_ptr<const RowTable> table;
   uint32_t stacked = 0;        // bit i: input i has rows; the others are shared by all
-  std::vector<bool> released;  // rows that a backward has been through
+  std::vector<bool> released;  // rows that a backward has been through, or nobody needs
+  // Where rows are in what is saved, -1 for those of which nothing is (graph/kept_rows.h). Empty:
+  // each at its own place.
+  std::vector<int32_t> places;
   size_t count() const { return table->examples.size(); }
+  int32_t place_of(int32_t row) const { return places.empty() ? row : places[row]; }
 };
 
 // Of a node that only collects rows for the next one: row i is row `rows[i]` of edge `sources[i]`

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "weft/graph/kept_rows.h"
 #include "weft/graph/node.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/vmap.h"
@@ -40,6 +41,7 @@ ValueData::ValueData(base::Ref<tensor::Storage> storage, const Array& other)
     : array{std::move(storage), other.sizes, other.strides, 0, other.dtype} {}
 ValueData::~ValueData() {
   if (pending) held_by(*pending, output).value = nullptr;
+  if (is_kept_row) forget_kept_row(*this);
   // A long chain of views goes one by one, not each inside the next.
   base::Ref<ViewOf> next = std::move(view);
   while (next && next->use_count() == 1 && next->parent.get()->use_count() == 1)

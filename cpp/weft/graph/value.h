@@ -42,6 +42,7 @@ struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   bool requires_grad = false;
   bool has_rows = false;     // dimension 0 counts rows of a batch
   bool in_batch = false;     // its memory is a part of what was computed for several rows
+  bool is_kept_row = false;  // a user holds it (graph/kept_rows.h)
   bool is_number = false;    // came from a Python number: promotes weakly
   bool inference = false;    // made in inference mode
   base::Ref<ViewOf> view;    // set on results of view ops
@@ -100,7 +101,7 @@ struct ViewOf final : base::RefCounted<ViewOf>, base::Pooled<ViewOf> {
   Attributes attributes;
 };
 
-using Values = base::SmallVector<Value, 3>;
+using Values = base::SmallVector<Value, 5>;
 
 // Another value of the same memory.
 Value without_history(const Value& value);

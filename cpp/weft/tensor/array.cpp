@@ -95,4 +95,11 @@ bool may_overlap(const Array& a, const Array& b) {
   return a_low * a_size < b_high * b_size && b_low * b_size < a_high * a_size;
 }
 
+Array row_of(const Array& array, int64_t row) {
+  Dims sizes = array.sizes, strides = array.strides;
+  sizes.erase(0);
+  strides.erase(0);
+  return array.view(sizes, strides, array.offset + row * array.strides[0]);
+}
+
 }  // namespace weft::tensor

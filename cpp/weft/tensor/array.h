@@ -69,4 +69,7 @@ struct Array {
 // Whether two views may touch a common byte (by extent; exact for contiguous ones).
 bool may_overlap(const Array& a, const Array& b);
 
+// The part of an array that is one row of it.
+Array row_of(const Array& array, int64_t row);
+
 }  // namespace weft::tensor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from types import TracebackType
+from typing import Any
 
 from weft import _core
 
@@ -55,3 +57,12 @@ def set_memory_limit(bytes: int) -> int:
         268435456
     """
     return _core.set_pending_limit(bytes)
+
+
+def _trim_batches(phase: str, info: dict[str, Any]) -> None:
+    """Let a full garbage collection also find what only dead rows of a batch need."""
+    if phase == "stop" and info["generation"] == 2:
+        _core.trim_batches()
+
+
+gc.callbacks.append(_trim_batches)
