@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import math
 import pickle
@@ -672,6 +673,36 @@ def test_attributes_belong_to_one_tensor() -> None:
     assert a.other == 2
     del a.other
     assert vars(a) == vars(weft.ones(2)) == {}
+
+
+def test_attributes_of_a_class_with_a_dict_of_its_own() -> None:
+    class Named:
+        pass
+
+    class Both(Named, Tensor):
+        @functools.cached_property
+        def doubled(self) -> float:
+            return float(self.sum()) * 2
+
+    first, second = Both([1.0, 2.0]), Both([5.0, 5.0])
+    first.requires_grad = second.requires_grad = True
+    assert (first.doubled, second.doubled) == (6.0, 20.0)
+    assert vars(weft.ones(1)) == {}
+
+
+def test_setting_an_attribute_while_one_is_set() -> None:
+    tensor = weft.ones(1)
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            tensor.requires_grad = False
+            return super().__hash__()
+
+    setattr(tensor, Name("mark"), 5)
+    assert vars(tensor) == {"mark": 5}
+    assert vars(weft.ones(1)) == {}
 
 
 def test_a_method_of_one_tensor_alone_is_found_where_calls_are_fast() -> None:

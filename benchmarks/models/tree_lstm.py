@@ -113,10 +113,11 @@ class Levels:
     A level is all nodes of one depth, left and right children of one parent side by side. So the
     states of a level, two rows seen as one, are what the level above multiplies with its weight:
     no row is gathered for that. Each level's order puts its inner nodes, just computed, between
-    its leaves, all of which were computed in the beginning.
+    its leaves, all of which were computed in the beginning, those of equal words once.
     """
 
-    words: Any
+    words: Any  # different ones
+    word_of: Any  # each leaf's number among them
     leaf_counts: list[int]
     orders: list[Any]  # None for a level of one kind
     labels: Any
@@ -144,8 +145,12 @@ def build_levels(torch: Any, trees: list[Tree]) -> Levels:
         level = [child for tree in inner for child in tree[1:]]
     words.reverse()
     orders.reverse()
+    different, word_of = torch.tensor([word for level in words for word in level]).unique(
+        return_inverse=True
+    )
     return Levels(
-        torch.tensor([word for level in words for word in level]),
+        different,
+        word_of,
         [len(level) for level in words],
         [torch.tensor(order) if order else None for order in orders],
         torch.tensor([tree[0] for tree in trees]),
@@ -157,8 +162,9 @@ def hand_batched_loss(torch: Any, model: Any, levels: Levels) -> Any:
     size = model.leaf.in_features
     gates = model.leaf(model.embedding(levels.words))
     i, o = gates[:, : 2 * size].sigmoid().chunk(2, 1)
-    all_c = i * gates[:, 2 * size :].tanh()
-    all_h = o * all_c.tanh()
+    word_c = i * gates[:, 2 * size :].tanh()
+    all_h = (o * word_c.tanh()).index_select(0, levels.word_of)
+    all_c = word_c.index_select(0, levels.word_of)
     h: Any = None
     c: Any = None
     for leaf_h, leaf_c, order in zip(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import random
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +17,7 @@ from weft import _core, nn
 from weft.nn import functional
 
 Tree = Any  # a word, or two trees
+WORDS = 1000  # few of them come twice: what is equal runs once
 
 
 class TreeLSTM(nn.Module):
@@ -22,7 +25,7 @@ class TreeLSTM(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(7, hidden, dtype=weft.float64)
+        self.embedding = nn.Embedding(WORDS, hidden, dtype=weft.float64)
         self.leaf = nn.Linear(hidden, 2 * hidden, dtype=weft.float64)
         self.inner = nn.Linear(2 * hidden, 5 * hidden, dtype=weft.float64)
 
@@ -43,7 +46,7 @@ class TreeLSTM(nn.Module):
 
 def tree_of(leaves: int, generator: random.Random) -> Tree:
     if leaves == 1:
-        return generator.randrange(7)
+        return generator.randrange(WORDS)
     cut = generator.randint(1, leaves - 1)
     return (tree_of(cut, generator), tree_of(leaves - cut, generator))
 
@@ -214,3 +217,74 @@ def test_any_rows_kept_at_any_time(seed: int) -> None:
                     assert (a is None) == (b is None)
                     if a is not None:
                         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.fibers
+def test_rows_that_a_function_of_the_user_saved_stay() -> None:
+    weft.manual_seed(0)
+    w = weft.randn(2, dtype=weft.float64, requires_grad=True)
+    inputs = [weft.randn(2, dtype=weft.float64) for _ in range(6)]
+
+    def second(run: Callable[[Any, list[Any]], list[Any]]) -> Any:
+        rows = run(lambda x: (x * w).tanh().exp(), inputs)
+        hidden = rows[3]
+        hidden.data = hidden.data.clone()
+
+        class Times(weft.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                ctx.save_for_backward(hidden)
+                return x * hidden.detach()
+
+            @staticmethod
+            def backward(ctx: Any, gradient: Any) -> Any:
+                return gradient * ctx.saved_tensors[0]
+
+        y = Times.apply(w * 1.0)
+        ends = run(lambda x, y=y: (x * y).sum(), inputs)
+        kept = rows[0], ends[2]
+        del rows, y, ends
+        _core.trim_batches()
+        (first,) = weft.autograd.grad(kept[1], [w], create_graph=True)
+        return weft.autograd.grad(first.sum(), [w])[0]
+
+    assert weft.allclose(second(weft.map), second(lambda run, xs: [run(x) for x in xs]))
+
+
+@pytest.mark.fibers
+def test_what_a_trimmed_node_shows_is_what_it_keeps() -> None:
+    w = weft.ones(3, requires_grad=True)
+    rows = weft.map(lambda x: x + w, [weft.ones(3) * i for i in range(300)])[::-1]
+    pairs = list(zip(rows, rows[5:] + rows[:5], strict=True))
+    products = weft.map(lambda pair: pair[0] * pair[1], pairs)
+    kept = products[10]
+    del rows, pairs, products
+    _core.trim_batches()
+    saved = kept.grad_fn._saved_tensors
+    assert all(tensor.shape[0] == 1 and not tensor.requires_grad for tensor in saved)
+
+
+def test_another_thread_drops_rows_meanwhile() -> None:
+    w = weft.randn(1 << 18, requires_grad=True)
+    kept: list[Any] = []
+    done = threading.Event()
+
+    def drop() -> None:
+        while not done.is_set():
+            if kept:
+                kept.pop()
+            time.sleep(0)
+
+    thread = threading.Thread(target=drop)
+    thread.start()
+    try:
+        for _ in range(10):
+            with weft.lazy():
+                rows = [(w * (i + 1.0)).tanh().exp().tanh() for i in range(6)]
+            _core.run_tensors(rows)
+            kept.append(rows[1])
+            del rows
+            _core.trim_batches()
+    finally:
+        done.set()
+        thread.join()

@@ -20,6 +20,7 @@ struct Arrived {
   graph::Values gradients;
   graph::Values products;  // of a leaf: gradients that are products of rows, not multiplied yet
   uint32_t owned = 0;      // bit i: the memory of gradient i is ours to add into
+  uint32_t closed = 0;     // references to the node through which no other backward can come
   bool all_rows = true;    // of a node with rows: false while only some of them have a gradient
   std::vector<bool> rows;  // then: which
 
@@ -74,6 +75,11 @@ class Arrivals {
       sum = ops::add(sum, gradient);
       arrived.owned |= graph::bit_of(output);
     }
+  }
+
+  // What refers to the node has been visited, and never will be again.
+  void close(const base::Ref<graph::Node>& node) {
+    if (node->visited_by == id_) ++arrived_[node->visit_slot]->closed;
   }
 
   // Adds rows `from` of a panel of gradients to rows `to` of the node's output.
@@ -139,7 +145,7 @@ class Arrivals {
     free_.pop_back();
     arrived_[slot]->node = node;
     arrived_[slot]->gradients.resize(node->is_leaf() ? 1 : node->outputs.size());
-    arrived_[slot]->owned = 0;
+    arrived_[slot]->owned = arrived_[slot]->closed = 0;
     arrived_[slot]->all_rows = true;
     if (node->visited_by) {  // a backward inside this one, or of another thread
       elsewhere_[node.get()] = slot;

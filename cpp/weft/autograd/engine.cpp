@@ -44,7 +44,9 @@ class Backward {
     find_wanted();
     for (size_t i = 0; i < request_.roots.size(); ++i) {
       const Value& root = request_.roots[i];
-      if (root->producer) send({root->producer, root->output, root->row}, request_.gradients[i]);
+      if (!root->producer) continue;
+      send({root->producer, root->output, root->row}, request_.gradients[i]);
+      if (request_.roots.size() == 1) arrivals_.close(root->producer);
     }
     while (!arrivals_.empty()) arrivals_.visit_next([this](Arrived& arrived) { visit(arrived); });
     if (observer_) observer_->ended_backward();
@@ -163,6 +165,7 @@ class Backward {
     }
     if (!request_.inputs.empty() && !leads_on_.contains(&node)) return;
     modes_.position = node.position;
+    const bool saves = !node.saved.empty(), alone = allow_no_other(arrived);
     if (node.extras && node.extras->rows) [[unlikely]] {
       visit_rows(arrived);
     } else {
@@ -176,7 +179,25 @@ class Backward {
       }
       if (!request_.retain_graph) node.release_saved(called_at_);
     }
+    if (saves ? node.released : alone) {
+      for (const graph::Edge& edge : node.edges) {
+        if (edge.node) arrivals_.close(edge.node);
+      }
+    }
     modes_.position = called_at_;
+  }
+
+  // Of equal ops, which are one, each may have a backward of its own. Where no other can come, this
+  // one frees what was saved.
+  bool allow_no_other(const Arrived& arrived) const {
+    Node& node = *arrived.node;
+    const bool alone =
+        !request_.retain_graph && arrived.all_rows && node.use_count() == 1 + arrived.closed;
+    if (alone) {
+      node.extra_passes = 0;
+      if (node.extras && node.extras->rows) node.extras->rows->passes.clear();
+    }
+    return alone;
   }
 
   // A node that ran for many rows: only those that a gradient reached run backward, because a zero

@@ -188,13 +188,19 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
 
 void release_rows(Node& node, std::span<const int32_t> rows, graph::Position at) {
   std::vector<bool>& released = node.extras->rows->released;
+  std::vector<uint32_t>& passes = node.extras->rows->passes;
   if (node.saved.empty()) return;
-  if (node.extra_passes > 0) {
-    --node.extra_passes;
-    return;
+  const size_t count = node.extras->rows->count();
+  const bool all = rows.empty();
+  released.resize(count, all && passes.empty());
+  for (size_t i = 0; i < (!all ? rows.size() : passes.size()); ++i) {
+    const size_t row = all ? i : static_cast<size_t>(rows[i]);
+    if (!passes.empty() && passes[row] > 0) {
+      --passes[row];
+    } else {
+      released[row] = true;
+    }
   }
-  released.resize(node.extras->rows->count(), rows.empty());
-  for (int32_t row : rows) released[row] = true;
   if (std::find(released.begin(), released.end(), false) == released.end()) node.release_saved(at);
 }
 

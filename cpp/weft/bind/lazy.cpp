@@ -30,7 +30,7 @@ void run_and_watch(std::span<const Value> values) {
   static std::unordered_map<graph::Position, Watched> lines;
   Watched& line = lines[plan.position];
   int64_t rows = 0;
-  for (const exec::RanBatch& batch : plan.batches) rows += batch.rows;
+  for (const exec::RanBatch& batch : plan.batches) rows += batch.rows + batch.equal;
   const bool small = rows < few_rows * static_cast<int64_t>(plan.batches.size());
   line.plans = small ? line.plans + 1 : 0;
   if (line.plans <= most_plans || line.said) return;
@@ -149,11 +149,11 @@ PyObject* last_plans(PyObject*, PyObject*) {
     for (const exec::RanPlan& plan : exec::last_plans()) {
       Object batches = Object::check(PyList_New(0));
       for (const exec::RanBatch& batch : plan.batches) {
-        Object entry = Object::check(
-            Py_BuildValue("{s:s,s:L,s:L,s:d,s:I,s:s}", "op", batch.op.c_str(), "rows",
-                          static_cast<long long>(batch.rows), "bytes_copied",
-                          static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
-                          "position", batch.position, "note", batch.note.c_str()));
+        Object entry = Object::check(Py_BuildValue(
+            "{s:s,s:L,s:L,s:L,s:d,s:I,s:s}", "op", batch.op.c_str(), "rows",
+            static_cast<long long>(batch.rows), "equal", static_cast<long long>(batch.equal),
+            "bytes_copied", static_cast<long long>(batch.bytes_copied), "seconds", batch.seconds,
+            "position", batch.position, "note", batch.note.c_str()));
         if (PyList_Append(batches.get(), entry.get()) < 0) throw PythonError{};
       }
       Object entry = Object::check(

@@ -75,8 +75,11 @@ graph::Position position_of(const NodeView& self) {
 Values saved_of(const NodeView& self) {
   Values values;
   if (self.node->released) return values;
+  const graph::NodeExtras* extras = self.node->extras.get();
+  const bool is_trimmed = extras && extras->rows && !extras->rows->places.empty();
   for (const graph::Saved& saved : self.node->saved) {
-    if (!saved.packed) values.push_back(saved.is_output ? Value(saved.value.array()) : saved.value);
+    if (saved.packed) continue;
+    values.push_back(saved.is_output || is_trimmed ? Value(saved.value.array()) : saved.value);
   }
   return values;
 }

@@ -108,11 +108,12 @@ int clear(PyObject* object) {
 template <class Do>
 auto with_attributes(PyObject* object, Do&& work) {
   auto& self = *reinterpret_cast<PyTensor*>(object);
-  if (self.dict == no_attributes) self.dict = nullptr;
-  const auto result = work();
+  const bool had_none = self.dict && self.dict == no_attributes;
+  if (had_none) self.dict = nullptr;
+  const auto result = work();  // which may come here again
   if (self.dict) {
     track(object);
-  } else {
+  } else if (had_none && Py_TYPE(object) == tensor_type) {
     self.dict = no_attributes;
   }
   return result;
@@ -423,7 +424,8 @@ PyObject* get_cut(PyObject* self, void*) {
     const Value value = value_of(self);
     constexpr const char* names[] = {"",    "detach", "no_grad", "integer", "not_differentiable",
                                      "leaf"};
-    return Py_BuildValue("(sI)", names[static_cast<int>(value->cut)], value->cut_at);
+    const bool is_cut = value->cut != graph::Cut::none;
+    return Py_BuildValue("(sI)", names[static_cast<int>(value->cut)], is_cut ? value->cut_at : 0);
   });
 }
 

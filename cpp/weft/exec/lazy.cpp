@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "weft/exec/program.h"
@@ -53,19 +52,30 @@ class Runner {
   Runner(schedule::Work& work, RanPlan& plan, graph::Observer* observer)
       : work_(work), plan_(plan), observer_(observer) {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
-      twins_[work_.first[work_.twin_of[i]]].emplace_back(work_.twins[i]);
-      if (work_.twins[i]->op->is_view()) continue;
-      for (const graph::Held& output : work_.twins[i]->outputs) {
-        if (output.value) alike_[output.value] = Value(base::Ref<ValueData>(output.value));
+      Pending &first = *work_.first[work_.twin_of[i]], &twin = *work_.twins[i];
+      if (!first.twin) twins_.emplace_back(&first);
+      twins_.emplace_back(&twin);
+      twin.twin = std::exchange(first.twin, &twin);
+      if (twin.op->is_view()) continue;
+      for (const graph::Held& output : twin.outputs) {
+        if (!output.value) continue;
+        output.value->is_alike = true;
+        alike_.emplace_back(base::Ref<ValueData>(output.value));
       }
     }
   }
+  ~Runner() {
+    for (const auto& pending : twins_) pending->twin = nullptr;
+    for (const Value& value : alike_) value->is_alike = false;
+  }
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
   // Twins that somebody still holds get memory of their own: one of them may be written.
   void separate_twins() {
     twins_.clear();
-    for (const auto& [data, value] : alike_) {
-      if (data->use_count() > 1) separate(value);
+    for (const Value& value : alike_) {
+      if (value.get()->use_count() > 1) separate(value);
     }
   }
 
@@ -114,6 +124,9 @@ class Runner {
     const double begin = seconds_now();
     RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, rows[0]->position,
                  std::move(note)};
+    for (Pending* row : rows) {
+      for (const Pending* twin = row->twin; twin; twin = twin->twin) ++ran.equal;
+    }
     const std::vector<std::vector<Value>> watched =
         observer_ ? held_by_all(rows) : std::vector<std::vector<Value>>();
     if (rows.size() == 1 ||
@@ -134,24 +147,26 @@ class Runner {
 
  private:
   static void separate(const Value& twin) {
-    if (!twin.array().storage || is_apart(*twin.get())) return;
+    if (!std::exchange(twin->is_alike, false) || !twin.array().storage || is_apart(*twin.get()))
+      return;
     twin->array = graph::own_memory(twin);
     twin->in_batch = false;
   }
   // What may show its inputs' memory shows that of its own inputs.
   void separate_inputs(Pending& pending) {
-    if (alike_.empty() || !(pending.op->is_view() || pending.op_count() > 1)) return;
+    if (alike_.empty()) return;
+    const uint32_t shown = pending.op->is_view()    ? graph::bit_of(0)
+                           : pending.op_count() > 1 ? pending.step->whole->shows
+                                                    : 0;
+    if (!shown) return;
     for_all_alike(pending, [&](Pending& alike) {
-      for (const Value& input : alike.inputs) {
-        const auto found = input ? alike_.find(input.get()) : alike_.end();
-        if (found == alike_.end()) continue;
-        separate(input);
-        alike_.erase(found);
+      for (size_t i = 0; i < alike.inputs.size(); ++i) {
+        if (alike.inputs[i] && (shown & graph::bit_of(i))) separate(alike.inputs[i]);
       }
     });
   }
   void show_own(Pending& pending) {
-    if (!pending.op->is_view() || twins_.empty()) return;
+    if (!pending.op->is_view() || !pending.twin) return;
     graph::ModesGuard guard;
     modes.grad = false;
     for_all_alike(pending, [&](Pending& alike) {
@@ -200,7 +215,7 @@ class Runner {
         bind(*held.value, result.array, result, result.row);
       }
     });
-    allow_passes(pending, outputs);
+    allow_passes(std::array{&pending}, outputs);
     set_twins_apart(pending);
   }
 
@@ -276,9 +291,9 @@ class Runner {
           bind(*held.value, part, result, static_cast<int32_t>(r));
         }
       });
-      allow_passes(*rows[r], outputs);
-      set_twins_apart(*rows[r]);
     }
+    allow_passes(rows, outputs);
+    for (Pending* row : rows) set_twins_apart(*row);
     return true;
   }
 
@@ -300,7 +315,7 @@ class Runner {
   // What the user holds of equal ops, which have one node, gets one of its own in front of that: a
   // hook on it, or a gradient for it, is not the others'.
   void set_twins_apart(Pending& pending) {
-    if (twins_.empty() || pending.op->is_view() || !twins_.contains(&pending)) return;
+    if (!pending.twin || pending.op->is_view()) return;
     static const Op& alias = *graph::find_op("alias");
     for_all_alike(pending, [&](Pending& alike) {
       modes.position = alike.position;
@@ -318,31 +333,39 @@ class Runner {
   }
 
   // Each of several equal ops has a graph of its own, as far as backward is concerned.
-  void allow_passes(const Pending& pending, const Values& outputs) {
-    if (twins_.empty()) return;
-    const auto found = twins_.find(&pending);
-    if (found == twins_.end()) return;
-    std::unordered_set<const graph::Node*> visited;
-    for (const Value& output : outputs) {
-      if (output) allow_passes(output->producer.get(), found->second.size(), visited);
+  void allow_passes(std::span<Pending* const> rows, const Values& outputs) {
+    std::vector<uint32_t> twins(rows.size());
+    uint32_t all = 0;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for (const Pending* twin = rows[r]->twin; twin; twin = twin->twin) ++twins[r];
+      all += twins[r];
     }
-  }
-  void allow_passes(graph::Node* node, size_t count,
-                    std::unordered_set<const graph::Node*>& visited) {
-    if (!node || node->sequence <= since_ || node->is_leaf() || !visited.insert(node).second)
-      return;
-    node->extra_passes += static_cast<uint32_t>(count);
-    for (const graph::Edge& edge : node->edges) allow_passes(edge.node.get(), count, visited);
+    if (all == 0) return;
+    std::unordered_set<const graph::Node*> visited;
+    std::vector<graph::Node*> waiting;
+    const auto visit = [&](graph::Node* node) {
+      if (node && node->sequence > since_ && !node->is_leaf() && visited.insert(node).second)
+        waiting.push_back(node);
+    };
+    for (const Value& output : outputs) {
+      if (output) visit(output->producer.get());
+    }
+    while (!waiting.empty()) {
+      graph::Node& node = *waiting.back();
+      waiting.pop_back();
+      if (node.extras && node.extras->rows && node.extras->rows->count() == twins.size()) {
+        if (!node.saved.empty()) node.extras->rows->passes = twins;
+      } else {
+        node.extra_passes += all;
+      }
+      for (const graph::Edge& edge : node.edges) visit(edge.node.get());
+    }
   }
 
   // It, and those that compute the same.
   template <class Visit>
-  void for_all_alike(Pending& pending, const Visit& visit) {
-    visit(pending);
-    if (twins_.empty()) return;
-    if (const auto found = twins_.find(&pending); found != twins_.end()) {
-      for (const auto& twin : found->second) visit(*twin);
-    }
+  static void for_all_alike(Pending& pending, const Visit& visit) {
+    for (Pending* alike = &pending; alike; alike = alike->twin) visit(*alike);
   }
 
   struct Seen {
@@ -357,10 +380,10 @@ class Runner {
   RanPlan& plan_;
   graph::Observer* observer_;
   base::SmallVector<Seen, 16> seen_;
-  uint64_t since_ = 0;  // nodes of the running batch are younger
-  std::unordered_map<const Pending*, std::vector<base::Ref<Pending>>> twins_;
-  std::unordered_map<ValueData*, Value> alike_;  // results of twins that share memory
-  std::vector<Value> held_;                      // rows that the user holds
+  uint64_t since_ = 0;                     // nodes of the running batch are younger
+  std::vector<base::Ref<Pending>> twins_;  // and the first ones, which know them
+  std::vector<Value> alike_;               // results of twins that share memory
+  std::vector<Value> held_;                // rows that the user holds
 };
 
 }  // namespace

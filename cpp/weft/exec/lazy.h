@@ -17,6 +17,7 @@ struct RanBatch {
   double seconds;
   graph::Position position;  // of the first row
   std::string note;          // why it ran row by row, or apart from batches like it
+  int64_t equal = 0;         // others that were equal to one of the rows, and did not run
 };
 struct RanPlan {
   std::vector<RanBatch> batches;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "weft/base/blocking.h"
 #include "weft/base/errors.h"
 #include "weft/graph/gradient.h"
 #include "weft/graph/modes.h"
@@ -13,7 +13,8 @@
 namespace weft::graph {
 namespace {
 
-std::unordered_set<ValueData*> kept_rows;
+std::vector<ValueData*> kept_rows;  // null where one is gone
+size_t gone_rows = 0;
 int64_t grown = int64_t{1} << 26;  // above so many bytes it is time to look
 
 // What is known of a node that kept rows lead to.
@@ -26,8 +27,8 @@ struct Reached {
 class Trim {
  public:
   void run() {
-    for (ValueData* row : kept_rows) {
-      if (row->producer) refer_to(*row->producer);
+    for (const ValueData* row : kept_rows) {
+      if (row && row->producer) refer_to(*row->producer);
     }
     while (!waiting_.empty()) {
       Node* node = waiting_.back();
@@ -41,8 +42,8 @@ class Trim {
       }
     }
     count_saved();
-    for (ValueData* row : kept_rows) {
-      if (row->producer) need(*row->producer, row->row);
+    for (const ValueData* row : kept_rows) {
+      if (row && row->producer) need(*row->producer, row->row);
     }
     // Youngest first: all that needs a node's rows has been seen before it.
     std::sort(nodes_.begin(), nodes_.end(),
@@ -54,6 +55,11 @@ class Trim {
  private:
   static const Rows* rows_of(const Node& node) {
     return node.extras ? node.extras->rows.get() : nullptr;
+  }
+
+  // Whether a backward has been through the row: none can go there, and on from there, again.
+  static bool is_done(const Rows& rows, size_t row) {
+    return !rows.released.empty() && rows.released[row];
   }
 
   void refer_to(Node& node) {
@@ -96,24 +102,32 @@ class Trim {
     Reached& reached = reached_[&node];
     const Rows* rows = rows_of(node);
     reached.whole = reached.whole || !rows || node.use_count() != reached.references;
-    const Gathered* gathered = node.extras ? node.extras->gathered.get() : nullptr;
+    if (rows) reached.rows.resize(rows->count());
+    for (const Saved& saved : node.saved) {
+      // What a user's function saved may be from anywhere.
+      if (saved.index == Saved::neither && saved.value && saved.value->producer)
+        need(*saved.value->producer, saved.value->row);
+    }
+    if (const Gathered* gathered = node.extras ? node.extras->gathered.get() : nullptr) {
+      for (size_t r = 0; r < gathered->sources.size(); ++r) {
+        const int32_t source = gathered->sources[r];
+        if (source >= 0 && node.edges[source].node && (reached.whole || reached.rows[r]))
+          need(*node.edges[source].node, gathered->rows[r]);
+      }
+      return;
+    }
     for (size_t i = 0; i < node.edges.size(); ++i) {
       const Edge& edge = node.edges[i];
       if (!edge.node || edge.node->is_leaf()) continue;
       const Rows* theirs = rows_of(*edge.node);
-      const bool row_by_row = rows && !gathered && edge.row == ValueData::whole && theirs &&
+      const bool row_by_row = !reached.whole && edge.row == ValueData::whole && theirs &&
                               theirs->count() == rows->count() && (rows->stacked & bit_of(i));
-      if (reached.whole || !(row_by_row || gathered)) {
+      if (!row_by_row) {
         need(*edge.node, edge.row);
         continue;
       }
       for (size_t r = 0; r < reached.rows.size(); ++r) {
-        if (!reached.rows[r]) continue;
-        if (!gathered) {
-          need(*edge.node, static_cast<int32_t>(r));
-        } else if (gathered->sources[r] == static_cast<int32_t>(i)) {
-          need(*edge.node, gathered->rows[r]);
-        }
+        if (reached.rows[r] && !is_done(*rows, r)) need(*edge.node, static_cast<int32_t>(r));
       }
     }
   }
@@ -125,7 +139,7 @@ class Trim {
     Rows& rows = *node.extras->rows;
     std::vector<int32_t> places(rows.count(), -1), from;
     for (size_t r = 0; r < reached.rows.size(); ++r) {
-      if (!reached.rows[r] || (!rows.released.empty() && rows.released[r])) continue;
+      if (!reached.rows[r] || is_done(rows, r)) continue;
       places[r] = static_cast<int32_t>(from.size());
       from.push_back(rows.place_of(static_cast<int32_t>(r)));
     }
@@ -197,11 +211,26 @@ class Trim {
 
 }  // namespace
 
-void note_kept_row(ValueData& value) { value.is_kept_row = kept_rows.insert(&value).second; }
-void forget_kept_row(ValueData& value) noexcept { kept_rows.erase(&value); }
+void note_kept_row(ValueData& value) {
+  if (value.is_kept_row) return;
+  if (2 * gone_rows > kept_rows.size() + 1024) {
+    std::erase(kept_rows, nullptr);
+    for (size_t i = 0; i < kept_rows.size(); ++i) kept_rows[i]->kept_at = static_cast<uint32_t>(i);
+    gone_rows = 0;
+  }
+  value.is_kept_row = true;
+  value.kept_at = static_cast<uint32_t>(kept_rows.size());
+  kept_rows.push_back(&value);
+}
+
+void forget_kept_row(const ValueData& value) noexcept {
+  kept_rows[value.kept_at] = nullptr;
+  ++gone_rows;
+}
 
 void trim_batches() {
-  if (!kept_rows.empty()) {
+  const base::KeepLock keep;  // a copy of a large row would let other threads change the graph
+  if (gone_rows < kept_rows.size()) {
     try {
       Trim().run();
     } catch (const base::Error&) {

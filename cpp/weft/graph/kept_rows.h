@@ -10,7 +10,7 @@ namespace weft::graph {
 // A row of a batch that the user holds.
 void note_kept_row(ValueData& value);
 // For one that is gone.
-void forget_kept_row(ValueData& value) noexcept;
+void forget_kept_row(const ValueData& value) noexcept;
 
 // Lets go of what nodes saved for rows that no kept row needs. Nodes that anybody else holds, or
 // that are in use right now, stay as they are.

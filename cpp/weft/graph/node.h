@@ -84,6 +84,9 @@ struct Rows {
   std::shared_ptr<const RowTable> table;
   uint32_t stacked = 0;        // bit i: input i has rows; the others are shared by all
   std::vector<bool> released;  // rows that a backward has been through, or nobody needs
+  // Of each row, backwards before the one that frees: of equal ones, which are one row. Empty:
+  // none.
+  std::vector<uint32_t> passes;
   // Where rows are in what is saved, -1 for those of which nothing is (graph/kept_rows.h). Empty:
   // each at its own place.
   std::vector<int32_t> places;

@@ -32,6 +32,7 @@ struct Pending final : base::RefCounted<Pending>, base::Pooled<Pending> {
   uint32_t number = not_yet;  // its place on the tape
   int64_t bytes = 0;          // of its outputs, once they are there
   Step* step = nullptr;       // of a strand (graph/strand.h): its last op
+  Pending* twin = nullptr;    // while a plan runs: the next one that computes the same
   DType compute = DType::f32;
   bool grad;
   bool ran = false;

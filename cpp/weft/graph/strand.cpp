@@ -62,7 +62,7 @@ int64_t heat_of(const Op& op, Position position) {
 // pending: then it is better off alone, where those that compute the same run once.
 bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
   static uint32_t begun[1 << 13];
-  const size_t hash = hash_of(op, attributes, inputs, modes.grad) +
+  const size_t hash = hash_of_reads(op, attributes, inputs, modes.grad) +
                       (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
   const auto mark = static_cast<uint32_t>(hash >> 32);
   return std::exchange(begun[hash % std::size(begun)], mark) == mark;
@@ -408,7 +408,20 @@ std::string name_of(const Step& last) {
 StrandOp::StrandOp(const Step& last)
     : ProgramOp(name_of(last), program_of(last), metas_of(last), weights_of(last),
                 host.batch_program),
-      step(&last) {}
+      step(&last) {
+  std::vector<int> shown(program.slot_count, -1);  // by slot: the input that it is a view of
+  for (int i = 0; i < program.input_count; ++i) shown[i] = i;
+  reads.resize(last.result_count());
+  for (const Instruction& instruction : program.instructions) {
+    for (int slot : instruction.inputs) {
+      if (slot >= program.input_count) reads[slot - program.input_count] = true;
+    }
+    const int input = instruction.op->is_view() ? shown[instruction.inputs[0]] : -1;
+    if (input < 0) continue;
+    shows |= bit_of(static_cast<size_t>(input));
+    for (int i = 0; i < instruction.output_count; ++i) shown[instruction.first_output + i] = input;
+  }
+}
 
 std::vector<const Step*> steps_of(const Step& last) {
   std::vector<const Step*> steps(last.length);

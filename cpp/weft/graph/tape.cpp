@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <unordered_map>
 
 #include "weft/graph/node.h"
@@ -124,6 +125,24 @@ size_t identity(const Value& value) {
   return reinterpret_cast<size_t>(value.get());
 }
 
+// A constant of a few bytes is what it holds: two times `tensor(5)` is one and the same.
+constexpr int64_t most_constant_bytes = 16;
+int64_t constant_bytes(const Value& value) {
+  const Array& array = value.array();
+  if (!array.storage || value->requires_grad || array.storage->is_exposed()) return 0;
+  const int64_t bytes = array.count() * tensor::item_size(array.dtype);
+  return bytes <= most_constant_bytes && array.is_contiguous() ? bytes : 0;
+}
+
+// Equal for inputs that hold or will hold the same, and for hardly any others.
+size_t content(const Value& value) {
+  const int64_t bytes = value ? constant_bytes(value) : 0;
+  if (bytes == 0) return identity(value);
+  size_t words[2] = {};
+  std::memcpy(words, value.array().data(), static_cast<size_t>(bytes));
+  return mix(words[0], words[1] + static_cast<size_t>(value.dtype()));
+}
+
 // Number of the attribute in which rows may differ, or none.
 size_t free_attribute(const Op& op) {
   if (op.batch.free.empty()) return SIZE_MAX;
@@ -230,8 +249,15 @@ uint32_t number_of(const Value& value) { return value->pending->outputs[value->o
 
 bool is_same(const Value& a, const Value& b) {
   if (a == b) return true;
-  return a && b && a->pending && b->pending && first_of(a) == first_of(b) &&
-         number_of(a) == number_of(b);
+  if (!a || !b) return false;
+  if (a->pending && b->pending) return first_of(a) == first_of(b) && number_of(a) == number_of(b);
+  if (a->pending || b->pending || a.dtype() != b.dtype() || a.sizes() != b.sizes() ||
+      a->is_number != b->is_number) {
+    return false;
+  }
+  const int64_t bytes = constant_bytes(a);
+  return bytes > 0 && bytes == constant_bytes(b) &&
+         std::memcmp(a.array().data(), b.array().data(), static_cast<size_t>(bytes)) == 0;
 }
 
 bool computes_the_same(const Pending& a, const Pending& b) {
@@ -286,7 +312,18 @@ size_t weight_identity(const Op& op, size_t i, const Value& input) {
 size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
                bool grad) {
   size_t hash = mix(reinterpret_cast<size_t>(&op) + grad, hash_of(attributes, SIZE_MAX));
-  for (const Value& input : inputs) hash = mix(hash, identity(input));
+  for (const Value& input : inputs) hash = mix(hash, content(input));
+  return hash;
+}
+
+// Results of equal strands are not the same here: what reads them is equal as a strand, too.
+size_t hash_of_reads(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+                     bool grad) {
+  size_t hash = mix(reinterpret_cast<size_t>(&op) + grad, hash_of(attributes, SIZE_MAX));
+  for (const Value& input : inputs) {
+    const bool of_strand = input && input->pending && input->pending->op_count() > 1;
+    hash = mix(hash, of_strand ? reinterpret_cast<size_t>(input.get()) : identity(input));
+  }
   return hash;
 }
 

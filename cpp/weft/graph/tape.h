@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/graph/pending.h"
@@ -58,6 +59,9 @@ inline void count_bytes(Pending& pending, int64_t bytes) {
     run_all_pending();
 }
 
+// For what will never run by itself.
+inline void count_no_bytes(Pending& pending) { the_tape.bytes -= std::exchange(pending.bytes, 0); }
+
 // Whether what is computed from these is computed from parameters alone, and so for all rows.
 bool all_shared(std::span<const Value> inputs);
 // Of an input that rows must share to run together, a parameter: which one. 0: it is no such.
@@ -65,6 +69,9 @@ size_t weight_identity(const Op& op, size_t i, const Value& input);
 // Equal for those that compute the same, and for hardly any others.
 size_t hash_of(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
                bool grad);
+// The same for those that read the very same values.
+size_t hash_of_reads(const Op& op, const Attributes& attributes, std::span<const Value> inputs,
+                     bool grad);
 
 // Why two applications of one op are of different types, as a sentence; for people.
 std::string difference(const Pending& a, const Pending& b);

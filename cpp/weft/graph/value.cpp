@@ -54,7 +54,7 @@ void ValueData::take_history(const ValueData& other) {
   row = other.row;
   requires_grad = other.requires_grad;
   cut = other.cut;
-  cut_at = other.cut_at;
+  if (cut != Cut::none) cut_at = other.cut_at;
 }
 
 Value without_history(const Value& value) {

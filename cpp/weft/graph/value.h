@@ -34,15 +34,19 @@ struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   base::Ref<Pending> pending;  // what will compute it; empty once it is computed
   uint32_t output = 0;         // which of the producer's outputs
   int32_t row = whole;         // of a producer that ran for several rows at once: which of them
-  Position cut_at = 0;         // where the path of gradients ended, for messages
-  uint32_t view_output = 0;    // of a view: which of the view op's outputs
-  uint32_t handles = 0;        // tensors that users hold on it
-  uint32_t traced = 0;         // its number in a trace; 0: in none
+  union {
+    Position cut_at = 0;  // where the path of gradients ended, for messages
+    uint32_t kept_at;     // of a kept row, whose path has not ended: its place among them
+  };
+  uint32_t view_output = 0;  // of a view: which of the view op's outputs
+  uint32_t handles = 0;      // tensors that users hold on it
+  uint32_t traced = 0;       // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
   bool has_rows = false;     // dimension 0 counts rows of a batch
   bool in_batch = false;     // its memory is a part of what was computed for several rows
   bool is_kept_row = false;  // a user holds it (graph/kept_rows.h)
+  bool is_alike = false;     // while a plan runs: its memory is that of an equal value
   bool is_number = false;    // came from a Python number: promotes weakly
   bool inference = false;    // made in inference mode
   base::Ref<ViewOf> view;    // set on results of view ops

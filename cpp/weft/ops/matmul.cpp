@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops.h"
+#include "weft/graph/tape.h"
 #include "weft/kernels/gemm.h"
 #include "weft/kernels/map.h"
 #include "weft/ops/batching.h"
@@ -72,9 +73,12 @@ static Value weight_gradient(const Value& a, const Value& b) {
   const int64_t rows = a.count() / std::max<int64_t>(wide, 1);
   const bool later = graph::may_leave_unrecorded() && !modes.executor &&
                      rows * (wide + high) < wide * high;
+  if (!later) return outer_sum(a, b);
   graph::ModesGuard guard;
-  modes.lazy = modes.lazy || later;
-  return outer_sum(a, b);
+  modes.lazy = true;
+  const Value product = outer_sum(graph::without_history(a), graph::without_history(b));
+  if (product->pending) graph::count_no_bytes(*product->pending);
+  return product;
 }
 
 OP(mm, "(input: Tensor, mat2: Tensor) -> Tensor") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/graph/strand.h"
+
 namespace weft::schedule {
 namespace {
 
@@ -35,6 +37,34 @@ std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Valu
   return found;
 }
 
+// What the user holds of equal ops, with a gradient, gets a place of its own in the graph: a hook
+// on it is not the others'. What reads it is not one with what reads another.
+bool is_apart(const graph::ValueData* value) {
+  return value && value->handles > 0 && value->requires_grad;
+}
+
+// Whether of two that compute the same one can do it for both. `items` are those of earlier
+// entries.
+bool can_be_one(const graph::Pending& a, const graph::Pending& b,
+                const std::vector<int32_t>& items) {
+  for (const graph::Pending* strand : {&a, &b}) {
+    if (strand->op_count() == 1) continue;
+    const auto& reads = static_cast<const graph::StrandOp&>(*strand->op).reads;
+    for (const graph::Held& held : strand->outputs) {
+      if (reads[held.number] && is_apart(held.value)) return false;
+    }
+  }
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    const graph::Value &x = a.inputs[i], &y = b.inputs[i];
+    if (x == y) continue;
+    if (is_apart(x.get()) || is_apart(y.get())) return false;
+    const bool pending = x->pending && y->pending;
+    if (pending ? items[x->pending->number] != items[y->pending->number] : x->requires_grad)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
@@ -42,6 +72,8 @@ Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
   const std::vector<int32_t> numbers = needed(tape, values);
   static std::vector<int32_t> item_of;  // by the first that computes the same
   item_of.assign(tape.size(), -1);
+  static std::vector<int32_t> items_by_number;
+  items_by_number.assign(tape.size(), -1);
   std::vector<int32_t> type_of(static_cast<size_t>(graph::type_count()), -1);
   int32_t types = 0;
   Items& items = work.items;
@@ -52,16 +84,18 @@ Work collect(const graph::Tape& tape, std::span<const graph::Value> values) {
   items.starts.push_back(0);
   for (int32_t number : numbers) {
     const graph::Tape::Entry& entry = tape.entries[number];
-    int32_t& item = item_of[entry.first];
-    if (item >= 0) {
+    int32_t& first = item_of[entry.first];
+    if (first >= 0 && can_be_one(*work.first[first], *entry.pending, items_by_number)) {
+      items_by_number[number] = first;
       work.twins.push_back(entry.pending);
-      work.twin_of.push_back(item);
+      work.twin_of.push_back(first);
       continue;
     }
-    item = items.count();
+    items_by_number[number] = items.count();
+    if (first < 0) first = items.count();
     work.first.push_back(entry.pending);
     for (int32_t need : tape.needs_of(number)) {
-      const int32_t needed_item = item_of[tape.entries[need].first];
+      const int32_t needed_item = items_by_number[need];
       if (needed_item >= 0) items.needs.push_back(needed_item);
     }
     items.starts.push_back(static_cast<int32_t>(items.needs.size()));

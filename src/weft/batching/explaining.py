@@ -13,7 +13,7 @@ from weft import _core
 
 @dataclass(frozen=True)
 class Batch:
-    """One op that ran for several rows at once.
+    """One op that ran for several rows at once; `equal` others computed the same, and did not run.
 
     Example:
         >>> import weft
@@ -31,6 +31,7 @@ class Batch:
     file: str
     line: int
     note: str
+    equal: int
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,8 @@ class Explanation:
 
 def _batch(data: dict[str, Any]) -> Batch:
     file, line, _ = _core.resolve_position(data["position"])
-    return Batch(
-        data["op"], data["rows"], data["bytes_copied"], data["seconds"], file, line, data["note"]
-    )
+    names = ("op", "rows", "bytes_copied", "seconds", "note", "equal")
+    return Batch(file=file, line=line, **{name: data[name] for name in names})
 
 
 def _plan(data: dict[str, Any]) -> Plan:
@@ -123,6 +123,11 @@ def _place(what: Plan | Batch) -> str:
     return f"{Path(what.file).name}:{what.line}" if what.line else "-"
 
 
+def _note(batch: Batch) -> str:
+    equal = f"for {batch.rows + batch.equal}, equal ones once" if batch.equal else ""
+    return "; ".join(filter(None, (equal, batch.note)))
+
+
 def _summary(plan: Plan) -> str:
     return (
         f"plan for {_place(plan)}: {plan.nodes} ops in {len(plan.batches)} batches, "
@@ -150,7 +155,7 @@ def _colored(explanation: Explanation) -> str:
                     f"{batch.bytes_copied:,}",
                     f"{batch.seconds * 1e6:.1f}",
                     _place(batch),
-                    batch.note,
+                    _note(batch),
                 )
             console.print(table)
         console.print("\n".join(_totals(explanation)))
@@ -166,7 +171,7 @@ def _lines(explanation: Explanation) -> list[str]:
         lines.extend(
             f"  {batch.op:<{width}}{batch.rows:>6}{batch.bytes_copied:>10}"
             f"{batch.seconds * 1e6:>9.1f}  {_place(batch)}"
-            + (f"  ({batch.note})" if batch.note else "")
+            + (f"  ({_note(batch)})" if _note(batch) else "")
             for batch in plan.batches
         )
     return lines + _totals(explanation)

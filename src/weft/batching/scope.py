@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -59,10 +60,12 @@ def set_memory_limit(bytes: int) -> int:
     return _core.set_pending_limit(bytes)
 
 
-def _trim_batches(phase: str, info: dict[str, Any]) -> None:
+def _trim_batches(
+    phase: str, info: dict[str, Any], trim: Callable[[], None] = _core.trim_batches
+) -> None:
     """Let a full garbage collection also find what only dead rows of a batch need."""
     if phase == "stop" and info["generation"] == 2:
-        _core.trim_batches()
+        trim()
 
 
 gc.callbacks.append(_trim_batches)
