@@ -149,6 +149,58 @@ def test_equal_examples_and_another_go_backward_one_by_one(embedding: nn.Embeddi
         losses[2].backward()
 
 
+@pytest.mark.fibers
+def test_an_equal_result_becomes_a_leaf() -> None:
+    def example(number: float) -> Any:
+        z = (weft.tensor(number, dtype=weft.float64) * weft.ones(2, dtype=weft.float64)).clone()
+        z.requires_grad_()
+        y = z.exp()
+        y.sum().item()
+        (gradient,) = weft.autograd.grad((y * 2).sum(), [z])
+        return gradient.sum()
+
+    numbers = [1.0, 1.0, 0.0]
+    found = [result.item() for result in weft.map(example, numbers)]
+    assert found == pytest.approx([example(number).item() for number in numbers])
+
+
+def test_a_row_becomes_a_leaf() -> None:
+    ones = weft.ones(2)
+    with weft.lazy():
+        leaves = [ones * 1, ones * 2, ones * 3]
+    _core.run_tensors(leaves)
+    leaves[1].detach()
+    for leaf in leaves:
+        leaf.requires_grad_()
+    with weft.lazy():
+        results = [leaf.exp() for leaf in leaves]
+    _core.run_tensors(results)
+    for leaf, result in zip(leaves, results, strict=True):
+        result.sum().backward()
+        assert weft.equal(leaf.grad, result.detach())
+
+
+@pytest.mark.fibers
+def test_one_backward_of_equal_losses_frees_what_was_saved() -> None:
+    table = nn.Embedding(4, 10_000)
+    losses = weft.map(lambda word: table(weft.tensor(word)).tanh().exp().sum(), [0, 0, 0])
+    before = _core.live_bytes()
+    weft.stack(losses).sum().backward()
+    table.zero_grad()
+    assert _core.live_bytes() < before - 70_000
+
+
+def test_equal_results_do_not_share_memory_after_an_error(embedding: nn.Embedding) -> None:
+    a, b = weft.tensor([1.0, 2.0]), weft.tensor([1.0, 2.0])
+    with weft.lazy():
+        x, y = a * 2, b * 2
+        bad = x.sum() + y.sum() + embedding(weft.tensor(99)).sum()
+    with pytest.raises(IndexError):
+        bad.item()
+    x.add_(100)
+    assert y.tolist() == [2.0, 4.0]
+
+
 def test_drawn_numbers_are_never_shared(embedding: nn.Embedding) -> None:
     with weft.lazy():
         parts = [

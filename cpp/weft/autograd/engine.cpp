@@ -179,12 +179,20 @@ class Backward {
       }
       if (!request_.retain_graph) node.release_saved(called_at_);
     }
-    if (saves ? node.released : alone) {
+    if (saves ? node.released : alone || is_own(arrived)) {
       for (const graph::Edge& edge : node.edges) {
         if (edge.node) arrivals_.close(edge.node);
       }
     }
     modes_.position = called_at_;
+  }
+
+  // Whether each of its rows is one example's own, and all were reached: a second backward would
+  // find released what this one has been through below.
+  bool is_own(const Arrived& arrived) const {
+    const graph::NodeExtras* extras = arrived.node->extras.get();
+    return !request_.retain_graph && arrived.all_rows && extras &&
+           (extras->is_twin || (extras->rows && extras->rows->passes.empty()));
   }
 
   // Of equal ops, which are one, each may have a backward of its own. Where no other can come, this

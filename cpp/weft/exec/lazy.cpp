@@ -53,19 +53,19 @@ class Runner {
       : work_(work), plan_(plan), observer_(observer) {
     for (size_t i = 0; i < work_.twins.size(); ++i) {
       Pending &first = *work_.first[work_.twin_of[i]], &twin = *work_.twins[i];
-      if (!first.twin) twins_.emplace_back(&first);
-      twins_.emplace_back(&twin);
+      if (!first.twin) add_twin(first);
+      add_twin(twin);
       twin.twin = std::exchange(first.twin, &twin);
-      if (twin.op->is_view()) continue;
-      for (const graph::Held& output : twin.outputs) {
-        if (!output.value) continue;
-        output.value->is_alike = true;
-        alike_.emplace_back(base::Ref<ValueData>(output.value));
-      }
     }
   }
+  // After an error those that ran must not share memory either.
   ~Runner() {
     for (const auto& pending : twins_) pending->twin = nullptr;
+    try {
+      separate_twins();
+    } catch (const base::Error&) {
+      // No memory for that: so it is.
+    }
     for (const Value& value : alike_) value->is_alike = false;
   }
   Runner(const Runner&) = delete;
@@ -146,6 +146,15 @@ class Runner {
   }
 
  private:
+  void add_twin(Pending& pending) {
+    twins_.emplace_back(&pending);
+    if (pending.op->is_view()) return;
+    for (const graph::Held& output : pending.outputs) {
+      if (!output.value) continue;
+      output.value->is_alike = true;
+      alike_.emplace_back(base::Ref<ValueData>(output.value));
+    }
+  }
   static void separate(const Value& twin) {
     if (!std::exchange(twin->is_alike, false) || !twin.array().storage || is_apart(*twin.get()))
       return;
@@ -354,7 +363,7 @@ class Runner {
       graph::Node& node = *waiting.back();
       waiting.pop_back();
       if (node.extras && node.extras->rows && node.extras->rows->count() == twins.size()) {
-        if (!node.saved.empty()) node.extras->rows->passes = twins;
+        node.extras->rows->passes = twins;
       } else {
         node.extra_passes += all;
       }

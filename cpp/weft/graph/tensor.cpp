@@ -65,6 +65,8 @@ void TensorData::set_requires_grad(bool wanted) {
     rebind(Value(own_memory(current)));
   }
   value_->producer = make_leaf_node(this);
+  value_->output = 0;
+  value_->row = ValueData::whole;  // it may have been one of a batch
   value_->requires_grad = true;
 }
 
