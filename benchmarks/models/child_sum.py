@@ -73,9 +73,11 @@ def build_levels(torch: Any, trees: list[Tree]) -> tuple[Any, list[Any]]:
 def hand_batched_loss(torch: Any, model: Any, trees: list[Tree]) -> Any:
     """The loss of a batch, one depth of all trees at a time."""
     words, levels = build_levels(torch, trees)
-    i, o, u = model.leaf(model.embedding(words)).chunk(3, 1)
-    all_c = i.sigmoid() * u.tanh()
-    all_h = o.sigmoid() * all_c.tanh()
+    different, word_of = words.unique(return_inverse=True)  # equal words are computed once
+    i, o, u = model.leaf(model.embedding(different)).chunk(3, 1)
+    word_c = i.sigmoid() * u.tanh()
+    all_h = (o.sigmoid() * word_c.tanh()).index_select(0, word_of)
+    all_c = word_c.index_select(0, word_of)
     counts = [count for count, _, _ in levels]
     h = c = parents = None
     for leaf_h, leaf_c, (_, order, next_parents) in zip(
