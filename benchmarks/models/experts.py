@@ -82,7 +82,7 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
 
     def mapped(tokens: list[Any]) -> Any:
         model.zero_grad()
-        return finish(weft.stack(weft.map(model, tokens, width=4096)).mean())
+        return finish(weft.stack(weft.map(model, tokens)).mean())
 
     def per_example(tokens: list[Any]) -> Any:
         reference.zero_grad()

@@ -249,7 +249,7 @@ def map(
     examples: Iterable[Example],
     *,
     batch: bool = True,
-    width: int = 1024,
+    width: int = 128,
     return_exceptions: bool = False,
 ) -> list[Any]:
     """Run a function written for one example over many of them, together.
@@ -266,7 +266,8 @@ def map(
         function: Takes one example.
         examples: Any iterable.
         batch: False runs the examples one by one, each op at once: the same, slowly.
-        width: How many examples are under way at one time.
+        width: How many examples are under way at one time. More make larger batches; fewer stay
+            in the processor's cache, which mostly counts for more.
         return_exceptions: Put an example's exception in the place of its result.
 
     Raises:
