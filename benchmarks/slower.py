@@ -18,7 +18,7 @@ _EACH = (
 REASONS: dict[str, str] = {
     "peak memory": "freed memory is kept for reuse by size, and each level of a batch of trees has "
     "sizes of its own; tensors hold at most 27 MB of it at a time",
-    "mixture of 16 experts": _EACH.format("token", "expert", "a quarter"),
+    "mixture of 16 experts": _EACH.format("token", "expert", "two fifths"),
     "child-sum Tree-LSTM": _EACH.format("node", "level of all trees", "a quarter"),
     "early exit": _EACH.format("example and layer", "layer", "an eighth"),
     "beam search": _EACH.format("hypothesis", "step of all beams", "a fifth"),
