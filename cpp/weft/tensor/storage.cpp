@@ -1,7 +1,5 @@
 #include "weft/tensor/storage.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -9,15 +7,15 @@
 #include <utility>
 
 #include "weft/base/errors.h"
+#include "weft/tensor/blocks.h"
 
 namespace weft::tensor {
 namespace {
 
 constexpr int64_t alignment = 64;
 constexpr int64_t cache_limit = int64_t{1} << 29;  // at most 512 MiB are kept for reuse
-constexpr int64_t huge_page = int64_t{1} << 21;
 
-// Four size classes for each power of two: at most a quarter of a block is unused.
+// Four size classes for each power of two: at most a quarter of a piece is unused.
 int quarter_of(int power) { return std::max(power - 3, 6); }  // at least the alignment
 uint16_t class_of(int64_t bytes) {
   const auto wanted = static_cast<uint64_t>(std::max<int64_t>(bytes, alignment));
@@ -32,82 +30,71 @@ int64_t bytes_of(uint16_t size_class) {
   return static_cast<int64_t>((uint64_t{1} << power) / 2 + above);
 }
 
-struct FreeBlock {
-  FreeBlock* next;
+struct FreePiece {
+  FreePiece* next;
 };
-FreeBlock* free_blocks[64 * 5 + 16];
-int64_t cached = 0;
+constexpr int64_t large_bytes = int64_t{1} << 14;  // from here on memory is cut to measure
+FreePiece* free_pieces[16 * 5];
+int64_t cached = 0;  // in free pieces
 int64_t live = 0;
 int64_t peak = 0;
 
-// Large blocks in large pages: first touching 64 MB is then 32 page faults, not 16,384.
-char* allocate_block(int64_t bytes) {
-  const bool large = bytes >= 2 * huge_page;
-  void* block = nullptr;
-  if (posix_memalign(&block, static_cast<size_t>(large ? huge_page : alignment),
-                     static_cast<size_t>(bytes)) != 0) {
-    return nullptr;
-  }
-#ifdef MADV_HUGEPAGE
-  if (large) madvise(block, static_cast<size_t>(bytes / huge_page * huge_page), MADV_HUGEPAGE);
-#endif
-  return static_cast<char*>(block);
-}
-
-// Once much is kept, blocks of up to twice the size serve too: programs whose sizes are never the
-// same would keep memory for each of them.
-constexpr int64_t much = int64_t{1} << 25;
-constexpr uint16_t most_larger = 4;
-
 struct Piece {
-  char* data;
-  uint16_t size_class;
+  char* data = nullptr;
+  Block* block = nullptr;  // of a large one
 };
 
-Piece take_block(int64_t bytes) {
-  const uint16_t size_class = class_of(bytes);
+Piece find_piece(int64_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
-  const uint16_t last = size_class + (cached > much ? most_larger : 0);
-  for (uint16_t i = size_class; i <= last; ++i) {
-    if (FreeBlock* block = free_blocks[i]) {
-      free_blocks[i] = block->next;
-      cached -= bytes_of(i);
-      return {reinterpret_cast<char*>(block), i};
-    }
+  if (bytes >= large_bytes) {
+    Block* block = take_block(bytes);
+    return block ? Piece{data_of(block), block} : Piece{};
+  }
+  const uint16_t size_class = class_of(bytes);
+  if (FreePiece* piece = free_pieces[size_class]) {
+    free_pieces[size_class] = piece->next;
+    cached -= bytes_of(size_class);
+    return {reinterpret_cast<char*>(piece)};
   }
 #endif
-  char* data = allocate_block(bytes_of(size_class));
-  if (data == nullptr) {
+  void* data = nullptr;
+  const auto size = static_cast<size_t>(bytes_of(class_of(bytes)));
+  return {posix_memalign(&data, alignment, size) == 0 ? static_cast<char*>(data) : nullptr};
+}
+
+Piece take_piece(int64_t bytes) {
+  Piece piece = find_piece(bytes);
+  if (!piece.data) {
     release_cached_memory();
-    data = allocate_block(bytes_of(size_class));
+    piece = find_piece(bytes);
   }
-  if (data == nullptr) {
+  if (!piece.data) {
     base::fail(base::ErrorKind::memory, "out of memory: cannot allocate ", bytes, " bytes (", live,
                " bytes are in use by tensors)");
   }
-  return {data, size_class};
+  return piece;
 }
 
-void give_block(Piece given) noexcept {
+void give_piece(Piece given, int64_t bytes) noexcept {
 #ifndef __SANITIZE_ADDRESS__
-  const int64_t bytes = bytes_of(given.size_class);
-  if (bytes <= cache_limit) {
-    // Sizes that nobody asks for any more must not keep out those that are in use.
-    if (cached + bytes > cache_limit) release_cached_memory();
-    auto* block = reinterpret_cast<FreeBlock*>(given.data);
-    block->next = free_blocks[given.size_class];
-    free_blocks[given.size_class] = block;
-    cached += bytes;
-    return;
+  if (given.block) {
+    give_block(given.block);
+  } else {
+    auto* piece = reinterpret_cast<FreePiece*>(given.data);
+    const uint16_t size_class = class_of(bytes);
+    piece->next = std::exchange(free_pieces[size_class], piece);
+    cached += bytes_of(size_class);
   }
-#endif
+  if (cached_bytes() > cache_limit) release_cached_memory();
+#else
   std::free(given.data);
+#endif
 }
 
 // Up to 64 bytes lie right behind their Storage: one piece of memory instead of two.
 constexpr int64_t small_bytes = 64;
 static_assert(sizeof(Storage) <= alignment);
-FreeBlock* free_small = nullptr;
+FreePiece* free_small = nullptr;
 
 char* take_small() {
 #ifndef __SANITIZE_ADDRESS__
@@ -122,7 +109,7 @@ char* take_small() {
 
 void give_small(char* block) noexcept {
 #ifndef __SANITIZE_ADDRESS__
-  auto* free = reinterpret_cast<FreeBlock*>(block);
+  auto* free = reinterpret_cast<FreePiece*>(block);
   free->next = free_small;
   free_small = free;
 #else
@@ -139,10 +126,10 @@ base::Ref<Storage> Storage::allocate(int64_t bytes) {
     peak = std::max(peak, live);
     return base::Ref<Storage>(::new (block) Storage(block + alignment, bytes, {}));
   }
-  const Piece block = take_block(bytes);
+  const Piece piece = take_piece(bytes);
   live += bytes;
   peak = std::max(peak, live);
-  return base::Ref<Storage>(new Storage(block.data, bytes, {.block = block.size_class}));
+  return base::Ref<Storage>(new Storage(piece.data, bytes, {.owner = piece.block}));
 }
 
 base::Ref<Storage> Storage::borrow(void* data, int64_t bytes, Foreign foreign) {
@@ -158,7 +145,8 @@ void Storage::destroy(Storage* storage) noexcept {
       storage->~Storage();
       return give_small(reinterpret_cast<char*>(storage));
     }
-    give_block({storage->data_, storage->foreign_.block});
+    give_piece({storage->data_, static_cast<tensor::Block*>(storage->foreign_.owner)},
+               storage->bytes_);
   }
   delete storage;
 }
@@ -166,13 +154,14 @@ void Storage::destroy(Storage* storage) noexcept {
 int64_t live_bytes() { return live; }
 int64_t peak_bytes() { return peak; }
 void reset_peak_bytes() { peak = live; }
-int64_t cached_bytes() { return cached; }
+int64_t cached_bytes() { return cached + free_block_bytes(); }
 
 void release_cached_memory() {
-  for (FreeBlock*& head : free_blocks) {
+  for (FreePiece*& head : free_pieces) {
     while (head != nullptr) std::free(std::exchange(head, head->next));
   }
   cached = 0;
+  release_free_blocks();
 }
 
 }  // namespace weft::tensor

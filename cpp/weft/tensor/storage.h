@@ -9,12 +9,11 @@ namespace weft::tensor {
 
 // Memory that somebody else owns (a NumPy array, a DLPack tensor) and how to let go of it.
 struct Foreign {
-  void* owner = nullptr;
+  void* owner = nullptr;  // of large memory that is Weft's: its Block
   void (*release)(void* owner) = nullptr;
   bool read_only = false;
   // These fill a gap.
   bool aliased = false;     // of any storage: tensors have it that are no views of one another
-  uint16_t block = 0;       // of memory that is Weft's: which size class
   uint32_t counted_by = 0;  // of any storage: the last recorder that counted it
 };
 
