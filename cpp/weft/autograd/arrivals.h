@@ -11,6 +11,7 @@
 #include "weft/autograd/accumulate.h"
 #include "weft/autograd/rows.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/pending.h"
 
 namespace weft::autograd {
 
@@ -19,6 +20,7 @@ struct Arrived {
   base::Ref<graph::Node> node;
   graph::Values gradients;
   graph::Values products;  // of a leaf: gradients that are products of rows, not multiplied yet
+  int64_t waiting = 0;     // bytes of those rows
   uint32_t owned = 0;      // bit i: the memory of gradient i is ours to add into
   uint32_t closed = 0;     // references to the node through which no other backward can come
   bool all_rows = true;    // of a node with rows: false while only some of them have a gradient
@@ -61,8 +63,8 @@ class Arrivals {
     }
     Arrived& arrived = arrived_at(node).first;
     if (gradient->pending) [[unlikely]] {
-      if (node->is_leaf()) return arrived.products.push_back(std::move(gradient));
-      gradient = product_of(std::span(&gradient, 1));
+      if (node->is_leaf()) return wait(arrived, std::move(gradient));
+      gradient = add_products({}, std::span(&gradient, 1));
     }
     graph::Value& sum = arrived.gradients[output];
     if (sum && is_row_by_row(arrived)) clear_rows(sum.array(), arrived.rows);
@@ -113,11 +115,20 @@ class Arrivals {
   }
 
  private:
+  // Rows wait to be multiplied together, until they take more memory than their product.
+  static void wait(Arrived& arrived, graph::Value product) {
+    const int64_t item = tensor::item_size(product.dtype());
+    for (const graph::Value& rows : product->pending->inputs)
+      arrived.waiting += rows.count() * item;
+    const int64_t limit = std::max(product.count() * item, least_product);
+    arrived.products.push_back(std::move(product));
+    if (arrived.waiting > limit) multiply(arrived);
+  }
+
   static void multiply(Arrived& arrived) {
-    graph::Value& sum = arrived.gradients[0];
-    graph::Value product = product_of(arrived.products);
-    sum = sum ? ops::add(sum, product) : std::move(product);
+    arrived.gradients[0] = add_products(std::move(arrived.gradients[0]), arrived.products);
     arrived.products.clear();
+    arrived.waiting = 0;
   }
 
   bool is_recorded() const { return modes_.grad || modes_.tracer || modes_.vmap; }
@@ -167,6 +178,7 @@ class Arrivals {
     return elsewhere_.extract(node).mapped();
   }
 
+  static constexpr int64_t least_product = int64_t{1} << 20;
   inline static uintptr_t backwards = 0;
   graph::Modes& modes_;
   const void* id_;  // not an address: fibers may have theirs at one and the same

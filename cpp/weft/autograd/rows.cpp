@@ -110,11 +110,10 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
   sum.storage->version += 1;
 }
 
-Value product_of(std::span<const Value> products) {
+Value add_products(Value sum, std::span<const Value> products) {
   Values sides[2];
-  Value sum;  // of those that ran meanwhile, because too much was pending
   for (const Value& product : products) {
-    if (!product->pending) {
+    if (!product->pending) {  // it ran meanwhile, because too much was pending
       sum = sum ? ops::add(sum, product) : product;
       continue;
     }
@@ -125,10 +124,10 @@ Value product_of(std::span<const Value> products) {
     }
   }
   if (sides[0].empty()) return sum;
-  const Value rest = sides[0].size() == 1
-                         ? ops::outer_sum(sides[0][0], sides[1][0])
-                         : ops::outer_sum(ops::cat(sides[0], 0), ops::cat(sides[1], 0));
-  return sum ? ops::add(sum, rest) : rest;
+  const bool one = sides[0].size() == 1;
+  const Value a = one ? sides[0][0] : ops::cat(sides[0], 0);
+  const Value b = one ? sides[1][0] : ops::cat(sides[1], 0);
+  return sum ? ops::addmm(sum, ops::t(a), b) : ops::outer_sum(a, b);
 }
 
 Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {

@@ -26,8 +26,9 @@ void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
 // Zeros in the rows that `reached` does not have.
 void clear_rows(const tensor::Array& sum, const std::vector<bool>& reached);
 
-// The sum of outer products that were left for later, as one product of all their rows.
-graph::Value product_of(std::span<const graph::Value> products);
+// Adds outer products that were left for later, as one product of all their rows. The sum may be
+// none.
+graph::Value add_products(graph::Value sum, std::span<const graph::Value> products);
 
 // Runs the gradient rule for some rows of the node; gradients of stacked inputs have those only.
 graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
