@@ -26,7 +26,7 @@ constexpr size_t most_steps = 1 << 14;
 constexpr size_t most_kinds = 8;           // of shapes that begin strands at one line
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
-int64_t threshold = 500;
+int64_t threshold = 100;
 // After so many times a strand goes on as it did: sooner, once its beginning is well known.
 uint32_t tries() { return static_cast<uint32_t>(std::min<int64_t>(threshold, 3)); }
 
