@@ -422,6 +422,61 @@ def test_batch_norm_counts_every_example(parks: bool) -> None:
 # ---- Writes --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("parks", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda table, i, row: table.index_copy_(0, i, row),
+        lambda table, i, row: table.index_add_(0, i, row),
+        lambda table, i, _: table.index_fill_(0, i, 7.0),
+        lambda table, i, row: table.index_put_((i,), row),
+        lambda table, i, row: table.scatter_(0, i.expand(1, 2), row),
+        lambda table, _, row: table.add_(row),
+        lambda table, i, _: table.masked_fill_(weft.arange(4).eq(i)[:, None], 7.0),
+    ],
+    ids=["index_copy_", "index_add_", "index_fill_", "index_put_", "scatter_", "add_", "mask"],
+)
+def test_no_write_to_a_shared_tensor_is_lost(write: Callable[..., object], parks: bool) -> None:
+    def run(batch: bool) -> list[list[float]]:
+        table = weft.ones(4, 2)
+
+        def model(number: int) -> None:
+            if parks:
+                park()
+            row = weft.full((1, 2), float(number)) * 2 + 1
+            write(table, weft.tensor([number]), row)
+
+        weft.map(model, range(4), batch=batch)
+        return table.tolist()
+
+    assert run(batch=True) == run(batch=False)
+
+
+def test_a_written_tensor_knows_the_writes_of_all_examples() -> None:
+    def run(batch: bool) -> tuple[list[float], list[float]]:
+        weight, start = weft.tensor([1.0, 2.0]), weft.tensor([3.0, 4.0])
+        weight.requires_grad_()
+        start.requires_grad_()
+        shared = start * 1.0
+        weft.map(
+            lambda x: shared.mul_(weight * x), [weft.tensor(i + 1.0) for i in range(3)], batch=batch
+        )
+        shared.sum().backward()
+        return weight.grad.tolist(), start.grad.tolist()
+
+    assert run(batch=True) == run(batch=False)
+
+
+def test_an_embedding_shortens_the_rows_that_all_examples_looked_up() -> None:
+    def run(batch: bool) -> list[float]:
+        weft.manual_seed(0)
+        table = nn.Embedding(6, 4, max_norm=0.5)
+        weft.map(lambda word: table(weft.tensor(word)).sum(), [0, 3, 3, 5], batch=batch)
+        return table.weight.norm(dim=1).tolist()
+
+    assert run(batch=True) == run(batch=False)
+
+
 def write_slice(x: weft.Tensor) -> None:
     x[1:] += 10
 

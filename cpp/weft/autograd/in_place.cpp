@@ -157,11 +157,12 @@ static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values
   whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
 }
 
-// Gives the tensor other memory; inputs that are its old value become its new one.
-static void move_memory(TensorData& tensor, Values& inputs, void (*move)(TensorData&)) {
+// Runs what may change the tensor's value; inputs that are its old value become its new one.
+template <class Change>
+static void keep_up(TensorData& tensor, Values& inputs, const Change& change) {
   if (!graph::lazy_was_used()) return;
   const Value old = tensor.value();
-  move(tensor);
+  change(tensor);
   for (Value& input : inputs) {
     if (input == old) input = tensor.value();
   }
@@ -170,7 +171,7 @@ static void move_memory(TensorData& tensor, Values& inputs, void (*move)(TensorD
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
   graph::refuse_in_program("writes in place");
-  move_memory(tensor, inputs, graph::share_memory);
+  keep_up(tensor, inputs, graph::share_memory);
   if (modes.lazy && tensor.value()->pending && !tensor.base() &&
       (modes.grad || !tensor.requires_grad())) {
     return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
@@ -179,10 +180,13 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
     return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
   modes.lazy = false;
-  graph::demand(inputs);
-  graph::demand(tensor.value());
+  keep_up(tensor, inputs, [&](TensorData& one) {
+    // Other examples may write it until what this write needs is there.
+    graph::demand(inputs);
+    while (one.value()->pending) graph::demand(one.value());
+  });
   refuse_what_would_be_wrong(tensor, op.name);
-  move_memory(tensor, inputs, [](TensorData& one) {
+  keep_up(tensor, inputs, [](TensorData& one) {
     graph::leave_batch(one);
     // Its views may have been computed with others, as copies: they are made again.
     TensorData& root = one.base() ? *one.base() : one;

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from weft import _core
+from weft import _core, pytree
 from weft._core import Tensor
 from weft.functional.output import write_out
 from weft.functional.row_by_row import row_by_row
@@ -103,6 +103,19 @@ def show_as(result: Any, name: str) -> None:
 
 def _writer(function: Callable[..., Any], name: str, shown_as: str | None) -> Callable[..., Any]:
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not _core.is_lazy() or _core.is_pending(input):
+            return write(input, *args, **kwargs)
+        # What is needed is computed first: another example of a map that went on between reading
+        # the old values and writing the new ones would see its own writes undone.
+        leaves = pytree.tree_leaves((input, args, kwargs))
+        _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, Tensor)])
+        _core.set_lazy(False)
+        try:
+            return write(input, *args, **kwargs)
+        finally:
+            _core.set_lazy(True)
+
+    def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # What the parts save must stay as it was before the write.
         recorded = _core.is_grad_enabled() and any(
             isinstance(arg, Tensor) and arg.requires_grad for arg in (input, *args)
