@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ops.h"
 #include "weft/autograd/accumulate.h"
@@ -11,6 +10,7 @@
 #include "weft/autograd/rows.h"
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
+#include "weft/autograd/wanted.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
 #include "weft/graph/pending.h"
@@ -54,39 +54,13 @@ class Backward {
   }
 
  private:
-  // With `inputs`, only nodes on the way to one of them run.
   void find_wanted() {
     results_.resize(request_.inputs.size());
     if (request_.inputs.empty()) return;
-    uint64_t oldest = UINT64_MAX;
+    wanted_.find(request_.roots, request_.inputs);
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
       const Value& input = request_.inputs[i];
-      if (!input->producer) continue;
-      captures_.emplace(input->producer.get(), i);
-      wanted_.insert(input->producer.get());
-      oldest = std::min(oldest, input->producer->sequence);
-    }
-    std::vector<Node*> reachable, stack;
-    std::unordered_set<Node*> seen;
-    auto visit = [&](Node* node) {
-      if (node && node->sequence >= oldest && seen.insert(node).second) stack.push_back(node);
-    };
-    for (const Value& root : request_.roots) visit(root->producer.get());
-    while (!stack.empty()) {
-      Node* node = stack.back();
-      stack.pop_back();
-      reachable.push_back(node);
-      for (const graph::Edge& edge : node->edges) visit(edge.node.get());
-    }
-    std::sort(reachable.begin(), reachable.end(),
-              [](Node* a, Node* b) { return a->sequence < b->sequence; });
-    for (Node* node : reachable) {
-      for (const graph::Edge& edge : node->edges) {
-        if (edge.node && wanted_.contains(edge.node.get())) {
-          wanted_.insert(node);
-          leads_on_.insert(node);
-        }
-      }
+      if (input->producer) captures_.emplace(input->producer.get(), i);
     }
   }
 
@@ -156,14 +130,16 @@ class Backward {
 
   void visit(Arrived& arrived) {
     Node& node = *arrived.node;
+    const bool some = !request_.inputs.empty();
+    if (some && !wanted_.keep(arrived)) return;
     if (node.extras) run_hooks(arrived);
-    if (!captures_.empty()) capture(arrived);
+    if (some) capture(arrived);
     if (node.is_leaf()) {
       if (observer_) observer_->ran_rule({node, {}, arrived.gradients, {}, graph::seconds_now()});
       if (request_.accumulate) accumulate(node, arrived.gradients[0], request_.create_graph);
       return;
     }
-    if (!request_.inputs.empty() && !leads_on_.contains(&node)) return;
+    if (some && !wanted_.keep_leading(arrived)) return;
     modes_.position = node.position;
     const bool saves = !node.saved.empty(), alone = allow_no_other(arrived);
     if (node.extras && node.extras->rows) [[unlikely]] {
@@ -280,7 +256,7 @@ class Backward {
   graph::Observer* const observer_ = modes_.vmap ? nullptr : modes_.observer;
   Arrivals arrivals_{modes_};
   std::unordered_multimap<Node*, size_t> captures_;
-  std::unordered_set<Node*> wanted_, leads_on_;
+  Wanted wanted_;  // with `inputs`
   std::vector<Value> results_;
   graph::Position called_at_ = 0;
 };
