@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import weft
-from weft import Tensor
+from weft import Tensor, _core
 from weft.autograd import backward, grad
 
 
@@ -46,6 +48,58 @@ def test_a_given_gradient_is_not_adopted() -> None:
     alias.backward(given)
     assert given.tolist() == [1, 1]
     assert x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_a_gradient_that_a_function_keeps_is_not_adopted(saves: bool) -> None:
+    class Square(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: weft.Tensor) -> weft.Tensor:
+            ctx.slope = None if saves else 2 * x.detach()
+            if saves:
+                ctx.save_for_backward(2 * x)
+            return (x * x).sum()
+
+        @staticmethod
+        def backward(ctx: Any, _: weft.Tensor) -> Any:
+            return ctx.saved_tensors[0] if saves else ctx.slope
+
+    w = weft.ones(3, requires_grad=True)
+    y = Square.apply(w)
+    for times in range(1, 5):
+        y.backward(retain_graph=True)
+        assert w.grad.tolist() == [2.0 * times] * 3
+
+
+def test_a_gradient_that_a_hook_keeps_is_not_adopted() -> None:
+    w = weft.ones(3, requires_grad=True)
+    kept: list[weft.Tensor] = []
+    w.register_hook(kept.append)
+    for _ in range(2):
+        (w * 2).sum().backward()
+    assert [gradient.tolist() for gradient in kept] == [[2.0] * 3] * 2
+    kept[0].zero_()
+    w.grad.mul_(2)
+    assert (w.grad.tolist(), kept[1].tolist()) == ([8.0] * 3, [2.0] * 3)
+
+
+def test_a_gradient_that_a_hook_returns_is_not_adopted() -> None:
+    constant = weft.full((3,), 5.0)
+    w = weft.ones(3, requires_grad=True)
+    w.register_hook(lambda _: constant)
+    for times in (1, 2):
+        (w * 2).sum().backward()
+        assert w.grad.tolist() == [5.0 * times] * 3
+    assert constant.tolist() == [5.0] * 3
+
+
+def test_a_gradient_that_nobody_holds_is_adopted() -> None:
+    weight = weft.ones(1000, 1000, requires_grad=True)
+    loss = (weft.ones(1, 1000) @ weight).sum()
+    before = _core.live_bytes()
+    _core.reset_peak_bytes()
+    loss.backward()
+    assert _core.peak_bytes() - before < 1.5 * 4_000_000
 
 
 def test_two_leaves_do_not_share_a_gradient() -> None:

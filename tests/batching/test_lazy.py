@@ -248,6 +248,32 @@ def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
     with pytest.warns(RuntimeWarning, match="little to gain") as caught:
         ask_often()
     assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_backward_adds_no_plans() -> None:
+    weight = weft.randn(30, 6).requires_grad_()
+
+    def model(i: int) -> weft.Tensor:
+        scaled = (weight * i).tanh()
+        return (weft.ones(1, 30) @ scaled).sum() if i == 1 else scaled.mean()
+
+    loss = weft.stack(weft.map(model, range(3))).sum()
+    before = weft.explain().plans
+    loss.backward()
+    assert weft.explain().plans == before
+
+
+def test_what_all_rows_would_share_is_named_when_it_keeps_them_apart() -> None:
+    start = weft.ones(6, 5).requires_grad_()
+
+    def model(i: int) -> weft.Tensor:
+        memory = start.clone() if i else start.clone() * 2
+        return ((weft.ones(6) * i).softmax(0) @ memory).sum()
+
+    weft.map(model, range(4))
+    notes = [batch.note for batch in weft.explain().plans[0].batches]
+    assert "apart: mat2 is another tensor" in notes
 
 
 def test_a_kept_row_does_not_keep_its_batch() -> None:

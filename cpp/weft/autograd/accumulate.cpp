@@ -50,7 +50,7 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
     if (!tensor->grad) {
       // Only a gradient that nobody else can see may be kept as it is.
       const bool ours = gradient->array.storage->use_count() == 1 &&
-                        gradient.get()->use_count() <= 2 && gradient.array().is_contiguous() &&
+                        gradient.get()->use_count() == 1 && gradient.array().is_contiguous() &&
                         !gradient->array.storage->is_foreign();
       Value kept = gradient;
       if (!create_graph) {

@@ -57,15 +57,15 @@ class Arrivals {
 
   void send(const graph::Edge& edge, graph::Value gradient) {
     const auto& [node, output, row] = edge;
+    if (gradient->pending && !node->is_leaf()) [[unlikely]]
+      gradient = add_products({}, std::span(&gradient, 1));
     if (row != graph::ValueData::whole) [[unlikely]] {
       const int32_t from = 0;
       return send_rows(edge, std::span(&row, 1), ops::unsqueeze(gradient, 0), std::span(&from, 1));
     }
     Arrived& arrived = arrived_at(node).first;
-    if (gradient->pending) [[unlikely]] {
-      if (node->is_leaf()) return wait(arrived, std::move(gradient));
-      gradient = add_products({}, std::span(&gradient, 1));
-    }
+    if (gradient->pending) [[unlikely]]
+      return wait(arrived, std::move(gradient));
     graph::Value& sum = arrived.gradients[output];
     if (sum && is_row_by_row(arrived)) clear_rows(sum.array(), arrived.rows);
     arrived.all_rows = true;

@@ -39,8 +39,9 @@ void run_and_watch(std::span<const Value> values) {
       "more than ", most_plans, " plans in a row that ", graph::position_text(plan.position),
       " asked for ran fewer than ", few_rows,
       " rows a batch: there is little to gain from lazy evaluation here. Read values later or less "
-      "often, run more examples in one weft.map, or leave out weft.lazy (see weft.explain()).");
-  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) < 0) throw PythonError{};
+      "often, run more examples in one weft.map, or compute at once, without weft.lazy and with "
+      "weft.map(batch=False) (see weft.explain()).");
+  warn(PyExc_RuntimeWarning, text, plan.position);
 }
 
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.

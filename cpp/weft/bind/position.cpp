@@ -147,6 +147,12 @@ std::string resolve_text(graph::Position position) {
 
 }  // namespace
 
+void warn(PyObject* category, const std::string& text, graph::Position position) {
+  const Place at = resolve(position);
+  if (PyErr_WarnExplicit(category, text.c_str(), at.file.c_str(), at.line, nullptr, nullptr) < 0)
+    throw PythonError{};
+}
+
 void define_positions(nb::module_& module) {
   graph::host.position = capture;
   graph::host.is_at = is_at;

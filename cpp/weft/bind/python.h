@@ -64,6 +64,8 @@ void define_errors(PyObject* module);
 void set_python_error(const base::Error& error);
 void set_current_exception() noexcept;  // inside a catch block: C++ exception to Python's
 [[noreturn]] void raise(PyObject* type, const std::string& message);
+// Warns about a line of the user's.
+void warn(PyObject* category, const std::string& text, graph::Position position);
 
 // Runs the body of a slot; exceptions become Python's and `failed` is returned.
 template <class Body, class Result = std::invoke_result_t<Body>>

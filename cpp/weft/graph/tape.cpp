@@ -381,7 +381,10 @@ std::string difference(const Pending& a, const Pending& b) {
     if (x.dtype() != y.dtype()) return base::text("the dtype of ", name, " differs");
     if (x->requires_grad != y->requires_grad)
       return base::text("a gradient is needed for the ", name, " of only one");
-    if (is_weight(*a.op, i) && x != y) return base::text(name, " is another parameter");
+    if (weight_identity(*a.op, i, x) != weight_identity(*b.op, i, y)) {
+      const bool leaves = x->producer && x->producer->is_leaf();
+      return base::text(name, " is another ", leaves ? "parameter" : "tensor");
+    }
   }
   return "one needs the other's result";
 }
