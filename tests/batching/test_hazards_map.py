@@ -429,12 +429,32 @@ def test_batch_norm_counts_every_example(parks: bool) -> None:
         lambda table, i, row: table.index_copy_(0, i, row),
         lambda table, i, row: table.index_add_(0, i, row),
         lambda table, i, _: table.index_fill_(0, i, 7.0),
+        lambda table, i, row: table[:].index_add_(0, i, row),
+        lambda table, i, row: table.view(2, 2, 2)[:, 0].index_copy_(0, i // 2, row),
         lambda table, i, row: table.index_put_((i,), row),
         lambda table, i, row: table.scatter_(0, i.expand(1, 2), row),
         lambda table, _, row: table.add_(row),
         lambda table, i, _: table.masked_fill_(weft.arange(4).eq(i)[:, None], 7.0),
+        lambda table, _, row: weft.add(table, row, out=table),
+        lambda table, _, row: weft.mul(table, row, out=table),
+        lambda table, *_: table.apply_(lambda number: number + 2),
+        lambda table, _, row: table.map_(row, lambda a, b: a + b),
     ],
-    ids=["index_copy_", "index_add_", "index_fill_", "index_put_", "scatter_", "add_", "mask"],
+    ids=[
+        "index_copy_",
+        "index_add_",
+        "index_fill_",
+        "of a view",
+        "of a view of a view",
+        "index_put_",
+        "scatter_",
+        "add_",
+        "mask",
+        "composite, out",
+        "op, out",
+        "apply_",
+        "map_",
+    ],
 )
 def test_no_write_to_a_shared_tensor_is_lost(write: Callable[..., object], parks: bool) -> None:
     def run(batch: bool) -> list[list[float]]:
@@ -463,6 +483,115 @@ def test_a_written_tensor_knows_the_writes_of_all_examples() -> None:
         )
         shared.sum().backward()
         return weight.grad.tolist(), start.grad.tolist()
+
+    assert run(batch=True) == run(batch=False)
+
+
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "Rprop", "NAdam", "ASGD", "RMSprop", "Adagrad", "RAdam"]
+)
+def test_examples_step_one_after_the_other(name: str) -> None:
+    def run(batch: bool) -> float:
+        weight = nn.Parameter(weft.ones(1))
+        optimizer = getattr(weft.optim, name)([weight], lr=0.1)
+
+        def model(x: weft.Tensor) -> None:
+            weight.grad = x * 2
+            optimizer.step()
+
+        weft.map(model, [weft.ones(1)] * 4, batch=batch)
+        return weight.item()
+
+    assert run(batch=True) == run(batch=False)
+
+
+def test_examples_average_models_one_after_the_other() -> None:
+    average = weft.optim.swa_utils.AveragedModel(nn.Linear(1, 1, bias=False))
+
+    def take(number: float) -> None:
+        model = nn.Linear(1, 1, bias=False)
+        nn.init.constant_(model.weight, number)
+        average.update_parameters(model)
+
+    weft.map(take, [1.0, 2.0, 3.0, 4.0])
+    assert average.module.weight.item() == 2.5
+
+
+@pytest.mark.parametrize("make", [nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm])
+def test_each_example_iterates_a_spectral_norm(make: Callable[..., nn.Module]) -> None:
+    def run(batch: bool) -> list[weft.Tensor]:
+        weft.manual_seed(0)
+        layer = make(nn.Linear(8, 6))
+        return weft.map(lambda x: layer(x).sum(), [weft.ones(8)] * 4, batch=batch)
+
+    for a, b in zip(run(batch=True), run(batch=False), strict=True):
+        assert weft.allclose(a, b, atol=1e-6)
+
+
+def test_a_lazy_module_is_made_once() -> None:
+    layer = nn.LazyLinear(2)
+    results = weft.map(layer, [weft.ones(3) * i for i in range(4)])
+    assert type(layer) is nn.Linear
+    assert weft.allclose(results[2], layer(weft.ones(3) * 2))
+
+
+class Parking(nn.Module):
+    """A weight that is read after a park."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weft.ones(2))
+
+    def forward(self, x: weft.Tensor) -> weft.Tensor:
+        park()
+        result = (self.weight * x).sum()
+        park()
+        return result * self.weight.sum()
+
+
+def test_functional_calls_of_examples_do_not_meet() -> None:
+    model = Parking()
+    own = model.weight
+
+    def call(i: int) -> weft.Tensor:
+        if i == 2:
+            return model(weft.ones(2))
+        return weft.func.functional_call(model, {"weight": weft.full((2,), float(i))}, weft.ones(2))
+
+    assert [result.item() for result in weft.map(call, range(4))] == [0.0, 4.0, 4.0, 36.0]
+    assert model.weight is own
+    with pytest.raises(ZeroDivisionError):  # the other is ended while it waits
+        weft.map(lambda i: call(1) if i else 1 // 0, range(2))
+    assert model.weight is own
+
+
+def test_what_one_example_cached_is_not_seen_by_others() -> None:
+    class Double(nn.Module):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return x * 2
+
+    parametrize = nn.utils.parametrize
+    layer = parametrize.register_parametrization(nn.Linear(2, 1), "weight", Double())
+
+    def model(i: int) -> weft.Tensor:
+        if i == 1:
+            with weft.no_grad():
+                return layer(weft.ones(2))
+        with parametrize.cached():
+            park()
+            return layer(weft.ones(2))
+
+    results = weft.map(model, range(3))
+    assert [result.requires_grad for result in results] == [True, False, True]
+    assert parametrize._caches == []
+
+
+def test_what_draws_before_the_first_example_draws_from_the_same_stream() -> None:
+    def run(batch: bool) -> list[Any]:
+        weft.manual_seed(0)
+        data = weft.utils.data.TensorDataset(weft.arange(4.0))
+        loader = weft.utils.data.DataLoader(data, batch_size=2, shuffle=True)
+        return [x.tolist() for x in weft.map(lambda _: weft.rand(1), loader, batch=batch)]
 
     assert run(batch=True) == run(batch=False)
 

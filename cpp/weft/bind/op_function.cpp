@@ -358,6 +358,9 @@ PyObject* call_into(PyObject* object, PyObject* const* args, size_t count, PyObj
   Object before = Object::check(PyTuple_GetSlice(keywords, 0, place));
   Object after = Object::check(PyTuple_GetSlice(keywords, place + 1, PY_SSIZE_T_MAX));
   Object names = Object::check(PySequence_Concat(before.get(), after.get()));
+  // Nobody waits for the result: other examples of a map could write what it was computed from.
+  graph::ModesGuard guard;
+  graph::modes.lazy = false;
   Object result = Object::check(call(object, others.data(), count, names.get()));
   return PyObject_CallFunctionObjArgs(out_writer, object, result.get(), out, nullptr);
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -28,6 +28,8 @@ class Hub:
         self.waiting: list[greenlet] = []  # for the fibers of a map inside them
         self.sources: list[Fibers] = []
         self.closed = False
+        # Of fibers that hold what others must not see: how to let go of it, and to take it again.
+        self.asides: dict[greenlet, list[tuple[Callable[[], object], Callable[[], object]]]] = {}
         self.park_function = self.park  # one object, which fibers refer to
 
     def __bool__(self) -> bool:
@@ -37,10 +39,18 @@ class Hub:
         """Let the others go on until the values that this fiber needs are there."""
         if self.closed:
             raise GreenletExit
-        self.parked.append(getcurrent())
-        # The next one goes on at once. One that is new, which is false, starts from the hub: it
-        # would begin on top of this one's stack.
-        (self.ready.popleft() if self.ready and self.ready[0] else self.greenlet).switch()
+        fiber = getcurrent()
+        self.parked.append(fiber)
+        asides = self.asides.get(fiber, ()) if self.asides else ()
+        for let_go, _ in reversed(asides):
+            let_go()
+        try:
+            # The next one goes on at once. One that is new, which is false, starts from the hub: it
+            # would begin on top of this one's stack.
+            (self.ready.popleft() if self.ready and self.ready[0] else self.greenlet).switch()
+        finally:
+            for _, take_again in asides:
+                take_again()
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
@@ -97,6 +107,23 @@ _running = Running()
 def is_running() -> bool:
     """Tell whether this thread runs the examples of a map now."""
     return _running.hub is not None
+
+
+@contextmanager
+def held(let_go: Callable[[], object], take_again: Callable[[], object]) -> Generator[None]:
+    """While this example waits for a value, let go of what others must not see."""
+    hub = _running.hub
+    if hub is None:
+        yield
+        return
+    asides = hub.asides.setdefault(getcurrent(), [])
+    asides.append((let_go, take_again))
+    try:
+        yield
+    finally:
+        asides.pop()
+        if not asides:
+            del hub.asides[getcurrent()]
 
 
 _NO_MORE = object()
@@ -260,7 +287,9 @@ def map(
 
     Each example draws random numbers from a stream of its own, which depends on the seed and the
     example's place, not on how the map runs. State that examples share, such as the averages of a
-    BatchNorm, is changed in the order in which they reach it.
+    BatchNorm, is changed in the order in which they reach it, and each in-place op changes it as it
+    is then. What reads it in one op and writes it in another, as `total[index] += x` does, may undo
+    what others wrote in between; `total.index_add_(0, index, x)` does not.
 
     Args:
         function: Takes one example.
@@ -318,8 +347,8 @@ def _one_by_one(
     function: Callable[[Any], Any], examples: Iterable[Any], return_exceptions: bool
 ) -> list[Any]:
     before = _core.set_lazy(False)
-    streams = Streams()
     iterator = iter(examples)
+    streams = Streams()
     results: list[Any] = []
     try:
         while (example := streams.take(iterator)) is not _NO_MORE:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from weft import _core
+from weft import _core, pytree
 
 
 class lazy:  # noqa: N801 - used like a function, as no_grad is
@@ -42,6 +43,25 @@ class lazy:  # noqa: N801 - used like a function, as no_grad is
         trace: TracebackType | None,
     ) -> None:
         _core.set_lazy(self._before.pop())
+
+
+@contextmanager
+def at_once(*needed: Any) -> Generator[None]:
+    """Run ops at once, after all tensors in `needed` have been computed.
+
+    For what reads state that examples of a map share and writes it again: nobody waits for a value
+    in between, so no other example's write is undone.
+    """
+    if not _core.is_lazy():
+        yield
+        return
+    leaves = pytree.tree_leaves(needed)
+    _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, _core.Tensor)])
+    _core.set_lazy(False)
+    try:
+        yield
+    finally:
+        _core.set_lazy(True)
 
 
 def set_memory_limit(bytes: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from weft import _core
 from weft._tensor import Tensor
+from weft.batching.mapping import held
 from weft.nn.module import Module, note_change
 
 
@@ -55,7 +56,7 @@ def functional_call(
     if tie_weights:
         given = _tied(given, own)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
-    with _replaced(module, given):
+    with _replaced(module, given) as (restore, replace), held(restore, replace):
         return module(*arguments, **(kwargs or {}))
 
 
@@ -139,9 +140,28 @@ def _tied(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]
 
 
 @contextmanager
-def _replaced(module: Module, given: dict[str, Tensor]) -> Generator[None]:
-    """Put tensors into the places of parameters and buffers, and those back afterwards."""
-    kept: list[tuple[dict[str, Any], str, Any]] = []
+def _replaced(
+    module: Module, given: dict[str, Tensor]
+) -> Generator[tuple[Callable[[], None], Callable[[], None]]]:
+    """Put tensors into the places of parameters and buffers, and those back afterwards.
+
+    Yields what puts the module's own back, and the others in their place again.
+    """
+    places: list[tuple[dict[str, Any], str]] = []
+    kept: list[Any] = []
+
+    def exchange(order: Iterable[int]) -> None:
+        for i in order:
+            state, name = places[i]
+            kept[i], tensor = state[name], kept[i]
+            _put(state, name, tensor)
+
+    def restore() -> None:
+        exchange(reversed(range(len(places))))
+
+    def replace() -> None:
+        exchange(range(len(places)))
+
     try:
         for path, tensor in given.items():
             prefix, _, name = path.rpartition(".")
@@ -150,12 +170,12 @@ def _replaced(module: Module, given: dict[str, Tensor]) -> Generator[None]:
                 raise AttributeError(
                     f"functional_call: {type(module).__name__} has no parameter or buffer {path}"
                 )
-            kept.append((state, name, state[name]))
+            places.append((state, name))
+            kept.append(state[name])
             _put(state, name, tensor)
-        yield
+        yield restore, replace
     finally:
-        for state, name, tensor in reversed(kept):
-            _put(state, name, tensor)
+        restore()
 
 
 def _put(state: dict[str, Any], name: str, tensor: Any) -> None:

@@ -10,8 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from weft import _core, pytree
+from weft import _core
 from weft._core import Tensor
+from weft.batching.scope import at_once
 from weft.functional.output import write_out
 from weft.functional.row_by_row import row_by_row
 
@@ -44,6 +45,9 @@ def composite(
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             out = kwargs.pop("out") if "out" in kwargs else None
+            if out is not None and _core.is_lazy():
+                with at_once(args, kwargs, out):
+                    return call(*args, **kwargs, out=out)
             try:
                 result = body(*args, **kwargs)
             except (AttributeError, RuntimeError, TypeError) as error:
@@ -103,17 +107,11 @@ def show_as(result: Any, name: str) -> None:
 
 def _writer(function: Callable[..., Any], name: str, shown_as: str | None) -> Callable[..., Any]:
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not _core.is_lazy() or _core.is_pending(input):
+        # What is pending is written without waiting for values.
+        if not _core.is_lazy() or _core.is_pending(input if input._base is None else input._base):
             return write(input, *args, **kwargs)
-        # What is needed is computed first: another example of a map that went on between reading
-        # the old values and writing the new ones would see its own writes undone.
-        leaves = pytree.tree_leaves((input, args, kwargs))
-        _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, Tensor)])
-        _core.set_lazy(False)
-        try:
+        with at_once(input, args, kwargs):
             return write(input, *args, **kwargs)
-        finally:
-            _core.set_lazy(True)
 
     def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # What the parts save must stay as it was before the write.

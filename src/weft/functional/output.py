@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from weft import _core
 from weft._core import Tensor
+from weft.batching.scope import at_once
 from weft.functional.facts import can_cast
 
 
@@ -55,7 +56,8 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
         if "out" not in kwargs:
             return function(*args, **kwargs)
         out = kwargs.pop("out")
-        return write_out(function, function(*args, **kwargs), out)
+        with at_once(args, kwargs, out):
+            return write_out(function, function(*args, **kwargs), out)
 
     return call
 

@@ -9,6 +9,7 @@ from typing import Any
 from weft import _core
 from weft._core import Tensor
 from weft._tensor import device as device_type
+from weft.batching.scope import at_once
 from weft.functional.checks import as_list, numbers, wrap_dim, wrap_dims
 from weft.functional.composite import composite
 from weft.functional.creation import arange, in_memory_order
@@ -929,8 +930,9 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         >>> weft.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
         tensor([10., 20.])
     """
-    made = [callable(item) for item in self.reshape(-1).tolist()]
-    return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))
+    with at_once(self):
+        made = [callable(item) for item in self.reshape(-1).tolist()]
+        return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
@@ -941,6 +943,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
         >>> weft.tensor([1.0, 2.0]).map_(weft.tensor([3.0, 1.0]), max)
         tensor([3., 2.])
     """
-    others = ops.expand(tensor, self.shape).reshape(-1).tolist()
-    made = [callable(*pair) for pair in zip(self.reshape(-1).tolist(), others, strict=True)]
-    return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))
+    with at_once(self, tensor):
+        others = ops.expand(tensor, self.shape).reshape(-1).tolist()
+        made = [callable(*pair) for pair in zip(self.reshape(-1).tolist(), others, strict=True)]
+        return self.copy_(_core.tensor(made, self.dtype).reshape(self.shape))

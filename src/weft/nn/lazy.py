@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from weft import _core
 from weft._core import Tensor
+from weft.batching.scope import at_once
 from weft.nn.conv import (
     Conv1d,
     Conv2d,
@@ -46,7 +47,8 @@ class _Lazy(Module):
     def initialize_parameters(self, input: Tensor) -> None:
         """Become the other module, with parameters that fit an input."""
         args, kwargs = self._arguments
-        made = self.becomes(self._size_of(input), *args, **kwargs)
+        with at_once():  # examples of a map may come here together
+            made = self.becomes(self._size_of(input), *args, **kwargs)
         made.train(self.training)
         hooks = {"_hooks": self._hooks} if self._hooks is not None else {}
         self._take_attributes({**vars(made), **hooks})

@@ -8,9 +8,10 @@ from copy import deepcopy
 from typing import Any, ClassVar, TypeAlias, cast
 
 from weft import _following
-from weft._core import Tensor, UnsupportedError
+from weft._core import Tensor, UnsupportedError, is_lazy
 from weft._following import Group, Growth
 from weft.autograd import enable_grad
+from weft.batching.scope import at_once
 from weft.functional.creation import full
 
 StepHook: TypeAlias = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
@@ -163,11 +164,18 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            self._update(group)
+        if is_lazy():
+            with at_once([(p, p.grad) for group in self.param_groups for p in group["params"]]):
+                self._update_all()
+        else:
+            self._update_all()
         for hook in list(self._post_hooks):
             hook(self, (closure,), {})
         return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            self._update(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero.

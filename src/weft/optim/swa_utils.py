@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from weft._core import Tensor, ops
 from weft.autograd import no_grad
+from weft.batching.scope import at_once
 from weft.nn.module import Module
 from weft.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from weft.optim.lr_scheduler import LRScheduler
@@ -114,6 +115,10 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the model's weights as they are now into the average."""
         pairs = list(zip(self._averaged(self.module), self._averaged(model), strict=True))
+        with at_once(pairs, [*self.module.buffers(), *model.buffers()]):
+            self._take(pairs, model)
+
+    def _take(self, pairs: list[tuple[Tensor, Tensor]], model: Module) -> None:
         averaged = [own.detach() for own, _ in pairs]
         current = [other.detach() for _, other in pairs]
         if self.n_averaged == 0:

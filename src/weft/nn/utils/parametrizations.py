@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft._core import Tensor, ops
 from weft.autograd import no_grad
+from weft.batching.scope import at_once
 from weft.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from weft.nn.functional import normalize
 from weft.nn.module import Module
@@ -73,7 +74,7 @@ class _SpectralNorm(Module):
         return weight.movedim(self.dim, 0).flatten(1) if self.dim else weight.flatten(1)
 
     def _iterate(self, matrix: Tensor, steps: int) -> None:
-        with no_grad():
+        with no_grad(), at_once(matrix, self._u, self._v):
             for _ in range(steps):
                 self._u.copy_(normalize(matrix.mv(self._v), dim=0, eps=self.eps))
                 self._v.copy_(normalize(matrix.mT.mv(self._u), dim=0, eps=self.eps))

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from weft._core import Tensor
 from weft.autograd import no_grad
+from weft.batching.mapping import held
 from weft.nn.containers import ModuleDict, ModuleList
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -32,9 +33,11 @@ _caches: list[dict[tuple[int, str], Tensor]] = []
 @contextmanager
 def cached() -> Generator[None, None, None]:
     """Compute each parametrized tensor once inside a block."""
-    _caches.append({})
+    own: dict[tuple[int, str], Tensor] = {}
+    _caches.append(own)
     try:
-        yield
+        with held(_caches.pop, lambda: _caches.append(own)):
+            yield
     finally:
         _caches.pop()
 

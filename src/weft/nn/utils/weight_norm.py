@@ -9,6 +9,7 @@ from typing import Any
 
 from weft._core import Tensor, ops
 from weft.autograd import no_grad
+from weft.batching.scope import at_once
 from weft.nn.functional import normalize
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -109,7 +110,7 @@ class SpectralNorm:
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = self.matrix(weight)
         if iterate:
-            with no_grad():
+            with no_grad(), at_once(matrix, u, v):
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(matrix.mT.mv(u), dim=0, eps=self.eps))
                     u.copy_(normalize(matrix.mv(v), dim=0, eps=self.eps))
