@@ -68,6 +68,18 @@ def test_in_place(kind):
     assert "inplace=True" in repr(kind(inplace=True))
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("kind", [*IN_PLACE, nn.RReLU])
+def test_gradients_in_place(kind, training):
+    gradients = []
+    for inplace in (False, True):
+        weft.manual_seed(0)
+        x = weft.tensor([[-1.0, 2.0], [3.0, -4.0]], requires_grad=True)
+        kind(inplace=inplace).train(training)(x * 1).sum().backward()
+        gradients.append(x.grad)
+    assert weft.equal(*gradients)
+
+
 def test_prelu_learns_its_slope():
     layer = nn.PReLU(4, init=0.5)
     x = weft.full((2, 4, 3), -2.0)

@@ -398,10 +398,8 @@ def rrelu(
         drawn = ops.rand(int(negative.sum()), dtype=_core.float64) * (upper - lower) + lower
         slope = ops.zeros_like(input.detach()) + 1
         slope = slope.masked_scatter(negative, drawn.to(input.dtype))
-        result = input * slope
-    else:
-        result = ops.leaky_relu(input, (lower + upper) / 2)
-    return input.copy_(result) if inplace else result
+        return input.mul_(slope) if inplace else input * slope
+    return (ops.leaky_relu_ if inplace else ops.leaky_relu)(input, (lower + upper) / 2)
 
 
 def rrelu_(
