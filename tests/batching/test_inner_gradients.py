@@ -318,3 +318,16 @@ def test_what_a_cell_computes_once_for_all_examples(name: str) -> None:
         return weft.autograd.grad(first.square().sum(), weight)[0]
 
     assert_alike(run, examples())
+
+
+def test_a_gradient_of_one_example_carries_no_graph_of_the_others() -> None:
+    def cube(x: weft.Tensor) -> weft.Tensor:
+        total = (x**3).sum()
+        return total * 2 if total.item() > 0 else total
+
+    weight = weft.ones(2, requires_grad=True)
+    xs = [weft.tensor([1.0, 2.0]), weft.tensor([3.0, 1.0])]
+    gradients = weft.map(weft.func.grad(cube), xs)
+    assert [gradient.requires_grad for gradient in gradients] == [False, False]
+    gradients = weft.map(weft.func.grad(lambda x: cube(x * weight)), xs)
+    assert [gradient.requires_grad for gradient in gradients] == [True, True]

@@ -1,4 +1,5 @@
 // Backward for Python, the modes of recording, and facts about graphs.
+#include <set>
 #include <unordered_set>
 
 #include "ops.h"
@@ -117,18 +118,22 @@ void backward_of_one(const TensorObject& tensor) {
 
 // Whether a tensor's graph has leaves other than these. What is pending stays so.
 bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject>& leaves) {
-  std::unordered_set<const void*> seen;
-  std::vector<const Node*> nodes;
+  using Place = std::pair<const Node*, int32_t>;  // with the row that it is for
+  std::set<Place> seen;
+  std::unordered_set<const graph::Pending*> seen_pending;
+  std::vector<Place> nodes;
   std::vector<const graph::Pending*> pending;
-  const auto visit_node = [&](const Node* node) {
-    if (node && seen.insert(node).second) nodes.push_back(node);
+  const auto visit_node = [&](const Node* node, int32_t row) {
+    if (node && node->is_leaf()) row = graph::ValueData::whole;
+    if (node && seen.emplace(node, row).second) nodes.emplace_back(node, row);
   };
   const auto visit = [&](const Value& value) {
     if (!value || !value->requires_grad) return;
-    if (!value->pending) return visit_node(value->producer.get());
-    if (seen.insert(value->pending.get()).second) pending.push_back(value->pending.get());
+    if (!value->pending) return visit_node(value->producer.get(), value->row);
+    if (seen_pending.insert(value->pending.get()).second) pending.push_back(value->pending.get());
   };
-  for (const TensorObject& leaf : leaves) seen.insert(leaf.value()->producer.get());
+  for (const TensorObject& leaf : leaves)
+    seen.emplace(leaf.value()->producer.get(), leaf.value()->row);
   visit(tensor.value());
   while (!pending.empty() || !nodes.empty()) {
     if (!pending.empty()) {
@@ -137,10 +142,13 @@ bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject
       for (const Value& input : next.inputs) visit(input);
       continue;
     }
-    const Node& next = *nodes.back();
+    const auto [node, row] = nodes.back();
     nodes.pop_back();
-    if (next.is_leaf()) return true;
-    for (const graph::Edge& edge : next.edges) visit_node(edge.node.get());
+    if (node->is_leaf()) return true;
+    for (size_t i = 0; i < node->edges.size(); ++i) {
+      const graph::Edge edge = edge_of_row(*node, i, row);
+      visit_node(edge.node.get(), edge.row);
+    }
   }
   return false;
 }

@@ -34,20 +34,6 @@ nb::handle node_class(const std::string& name) {
   return type;
 }
 
-// An edge as one row sees it: past the nodes that only bring rows together.
-graph::Edge edge_of_row(const Node& node, size_t i, int32_t row) {
-  graph::Edge edge = node.edges[i];
-  if (row == graph::ValueData::whole || !node.extras || !node.extras->rows ||
-      !(node.extras->rows->stacked & graph::bit_of(i)) || !edge.node) {
-    return edge;
-  }
-  const graph::Gathered* gathered = edge.node->extras ? edge.node->extras->gathered.get() : nullptr;
-  if (!gathered) return {edge.node, edge.output, row};
-  if (gathered->sources[row] < 0) return {};
-  const graph::Edge& source = edge.node->edges[gathered->sources[row]];
-  return {source.node, source.output, gathered->rows[row]};
-}
-
 nb::tuple next_functions(const NodeView& self) {
   nb::list result;
   for (size_t i = 0; i < self.node->edges.size(); ++i) {

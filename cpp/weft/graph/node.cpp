@@ -67,4 +67,17 @@ std::string position_text(Position position) {
   return host.position_text(position);
 }
 
+Edge edge_of_row(const Node& node, size_t i, int32_t row) {
+  Edge edge = node.edges[i];
+  if (row == ValueData::whole || !node.extras || !node.extras->rows ||
+      !(node.extras->rows->stacked & bit_of(i)) || !edge.node) {
+    return edge;
+  }
+  const Gathered* gathered = edge.node->extras ? edge.node->extras->gathered.get() : nullptr;
+  if (!gathered) return {edge.node, edge.output, row};
+  if (gathered->sources[row] < 0) return {};
+  const Edge& source = edge.node->edges[gathered->sources[row]];
+  return {source.node, source.output, gathered->rows[row]};
+}
+
 }  // namespace weft::graph

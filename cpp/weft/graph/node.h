@@ -159,4 +159,7 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
   static uint64_t next_sequence();
 };
 
+// An edge as one row sees it: past the nodes that only bring rows together.
+Edge edge_of_row(const Node& node, size_t i, int32_t row);
+
 }  // namespace weft::graph
