@@ -596,6 +596,31 @@ def test_what_draws_before_the_first_example_draws_from_the_same_stream() -> Non
     assert run(batch=True) == run(batch=False)
 
 
+@pytest.mark.parametrize("name", ["diagonal", "trace", "diag"])
+def test_a_view_lies_where_its_written_base_does(name: str) -> None:
+    def model(x: weft.Tensor) -> weft.Tensor:
+        whole = x * 2
+        view = whole[0]
+        view.sum().item()
+        whole.add_(1)
+        return getattr(view, name)()
+
+    xs = [(weft.arange(4.0).view(1, 2, 2) + i).requires_grad_() for i in range(3)]
+    for a, b in zip(weft.map(model, xs), weft.map(model, xs, batch=False), strict=True):
+        assert weft.equal(a, b)
+
+
+def test_writes_to_empty_tensors_of_examples_are_no_change() -> None:
+    def model(x: weft.Tensor) -> weft.Tensor:
+        y = x * 1
+        y.sum().item()
+        return y.exp_().sum()
+
+    xs = [weft.zeros(0, 4, requires_grad=True) for _ in range(3)]
+    weft.stack(weft.map(model, xs)).sum().backward()
+    assert [x.grad.shape for x in xs] == [(0, 4)] * 3
+
+
 def test_an_embedding_shortens_the_rows_that_all_examples_looked_up() -> None:
     def run(batch: bool) -> list[float]:
         weft.manual_seed(0)

@@ -13,8 +13,8 @@ std::string place(const graph::Node& node);
 // Raises if an earlier backward freed what the node had saved.
 void refuse_second_backward(const graph::Node& node);
 
-// Raises if a saved tensor that is still here was written since.
-[[noreturn]] void refuse_changed(const graph::Node& node, const graph::Saved& saved);
+// Raises if a saved tensor that is still here was written since, unless it is empty.
+void refuse_changed(const graph::Node& node, const graph::Saved& saved);
 inline void refuse_if_changed(const graph::Node& node, const graph::Saved& saved) {
   const tensor::Storage* storage = saved.value.array().storage.get();
   if (storage && storage->version != saved.version) [[unlikely]]

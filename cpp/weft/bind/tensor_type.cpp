@@ -468,21 +468,24 @@ PyObject* one_or_all(const char* name, const Dims all, PyObject* const* args, Py
 PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return one_or_all("size", meta_of(self).sizes, args, count, size_object);
 }
+// A view whose base was written lies where it is made again.
 PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return one_or_all("stride", meta_of(self).strides, args, count,
-                    [](std::span<const int64_t> strides) {
-                      PyObject* result = PyTuple_New(strides.size());
-                      for (size_t i = 0; result && i < strides.size(); ++i)
-                        PyTuple_SET_ITEM(result, i, PyLong_FromLongLong(strides[i]));
-                      return result;
-                    });
+  return guarded([&] {
+    return one_or_all("stride", value_of(self).array().strides, args, count,
+                      [](std::span<const int64_t> strides) {
+                        PyObject* result = PyTuple_New(strides.size());
+                        for (size_t i = 0; result && i < strides.size(); ++i)
+                          PyTuple_SET_ITEM(result, i, PyLong_FromLongLong(strides[i]));
+                        return result;
+                      });
+  });
 }
 PyObject* method_dim(PyObject* self, PyObject*) { return get_ndim(self, nullptr); }
 PyObject* method_numel(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(meta_of(self).count());
 }
 PyObject* method_offset(PyObject* self, PyObject*) {
-  return PyLong_FromLongLong(meta_of(self).offset);
+  return guarded([&] { return PyLong_FromLongLong(value_of(self).array().offset); });
 }
 PyObject* method_pointer(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromVoidPtr(computed_value_of(self).array().data()); });
