@@ -16,8 +16,7 @@ _EACH = (
 )
 
 REASONS: dict[str, str] = {
-    "peak memory": "freed memory is kept for reuse by size, and each level of a batch of trees has "
-    "sizes of its own; tensors hold at most 27 MB of it at a time",
+    "peak memory": "what is pending takes 2.5 MB, and memory comes in pages of 2 MB",
     "mixture of 16 experts": _EACH.format("token", "expert", "two fifths"),
     "child-sum Tree-LSTM": _EACH.format("node", "level of all trees", "a quarter"),
     "early exit": _EACH.format("example and layer", "layer", "an eighth"),
