@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import weft
@@ -56,3 +60,30 @@ def test_the_sizes_at_which_memory_comes_from_elsewhere(bytes_: int):
     assert _core.live_bytes() - before == 2 * bytes_
     assert tensor.sum().item() == bytes_
     assert other.sum().item() == 0
+
+
+def test_a_large_tensor_may_be_freed_when_the_process_ends(tmp_path: Path):
+    script = tmp_path / "ends.py"
+    script.write_text(
+        """
+import threading
+import weft
+
+def work():
+    with weft.lazy():
+        a, b = weft.ones(20000), weft.ones(3)
+        n = a.numpy()
+        b.tolist()
+        q = b * 2
+        p = a + 1
+        del p
+        ready.set()
+        threading.Event().wait()
+
+ready = threading.Event()
+threading.Thread(target=work, daemon=True).start()
+ready.wait()
+"""
+    )
+    process = subprocess.run([sys.executable, str(script)], capture_output=True, check=False)
+    assert (process.returncode, process.stderr) == (0, b"")

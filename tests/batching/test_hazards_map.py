@@ -565,6 +565,61 @@ def test_functional_calls_of_examples_do_not_meet() -> None:
     assert model.weight is own
 
 
+def test_a_map_inside_a_functional_call_sees_its_parameters() -> None:
+    class Nested(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(weft.ones(1))
+
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            def scaled(y: weft.Tensor) -> weft.Tensor:
+                park()
+                return (y * self.weight).sum()
+
+            return weft.stack(weft.map(scaled, [x, x])).sum()
+
+    model = Nested()
+    own = model.weight
+
+    def call(i: int) -> weft.Tensor:
+        if i == 1:
+            return model(weft.ones(1))
+        return weft.func.functional_call(model, {"weight": weft.full((1,), float(i))}, weft.ones(1))
+
+    assert [result.item() for result in weft.map(call, range(4))] == [0.0, 2.0, 4.0, 6.0]
+    assert model.weight is own
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda table: table.apply_(lambda number: number + 10),
+        lambda table: weft.add(table, 10, out=table),
+        lambda table: weft.addcmul(table, weft.ones(3), weft.full((3,), 10.0), out=table),
+        lambda table: table[:].index_add_(0, weft.arange(3), weft.full((3,), 10.0)),
+    ],
+    ids=["apply_", "composite, out", "op, out", "of a view"],
+)
+def test_no_write_to_what_is_still_pending_is_lost(write: Callable[..., object]) -> None:
+    def run(batch: bool) -> list[float]:
+        shared: list[weft.Tensor] = []
+
+        def model(i: int) -> None:
+            if i == 0:
+                shared.append(weft.ones(3) * 1.0)
+            for _ in range(3):
+                if i % 2:
+                    shared[0].add_(1)
+                else:
+                    write(shared[0])
+                park()
+
+        weft.map(model, range(4), batch=batch)
+        return shared[0].tolist()
+
+    assert run(batch=True) == run(batch=False)
+
+
 def test_what_one_example_cached_is_not_seen_by_others() -> None:
     class Double(nn.Module):
         def forward(self, x: weft.Tensor) -> weft.Tensor:

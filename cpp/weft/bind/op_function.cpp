@@ -359,6 +359,15 @@ PyObject* call_into(PyObject* object, PyObject* const* args, size_t count, PyObj
   Object after = Object::check(PyTuple_GetSlice(keywords, place + 1, PY_SSIZE_T_MAX));
   Object names = Object::check(PySequence_Concat(before.get(), after.get()));
   // Nobody waits for the result: other examples of a map could write what it was computed from.
+  const auto waits = [](PyObject* item) { return is_tensor(item) && value_of(item)->pending; };
+  while (std::any_of(others.begin(), others.end(), waits) || waits(out)) {
+    Values given;
+    for (PyObject* item : others) {
+      if (is_tensor(item)) given.push_back(value_of(item));
+    }
+    if (is_tensor(out)) given.push_back(value_of(out));
+    graph::settle(given);
+  }
   graph::ModesGuard guard;
   graph::modes.lazy = false;
   Object result = Object::check(call(object, others.data(), count, names.get()));

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <utility>
 
 namespace weft::tensor {
 namespace {
 
-constexpr int64_t huge_page = int64_t{1} << 21;
+constexpr int64_t small_page = 4096, huge_page = int64_t{1} << 21;
 constexpr int64_t segment_bytes = int64_t{1} << 25;
 constexpr int64_t granule = 256;  // blocks are multiples of it
 
@@ -40,7 +41,7 @@ bool BySize::operator()(const Block* a, const Block* b) const {
 }
 bool BySize::operator()(const Block* block, int64_t bytes) const { return block->bytes < bytes; }
 
-Blocks free_blocks;
+Blocks& free_blocks = *new Blocks;  // never destroyed: tensors may be freed after it would be
 int64_t free_bytes = 0;
 
 int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -56,19 +57,20 @@ Blocks::iterator add_segment(int64_t bytes) {
   return free_blocks.insert(new Block{static_cast<char*>(data), whole, nullptr, nullptr}).first;
 }
 
-// Lets the block begin at its end anew, with what is left after so many bytes.
+// Leaves the block so many bytes; the rest of it is another free one.
 void cut(Block* block, int64_t bytes) {
   const int64_t touched = std::min(block->touched, bytes);
-  auto* rest = new Block{block->data + bytes, block->bytes - bytes, block, block->after,
-                         block->touched - touched};
+  std::unique_ptr<Block> made(new Block{block->data + bytes, block->bytes - bytes, block,
+                                        block->after, block->touched - touched});
+  free_blocks.insert(made.get());
+  Block* rest = made.release();
   block->bytes = bytes;
   block->touched = touched;
   if (rest->after) rest->after->before = rest;
   block->after = rest;
-  free_blocks.insert(rest);
 }
 
-// Makes one of two neighbours, if both are free. The first is not among the free ones yet.
+// Makes one of two neighbours, none of which is among the free ones.
 void join(Block* first, Block* second) noexcept {
   first->bytes += second->bytes;
   first->touched += second->touched;
@@ -85,8 +87,8 @@ Block* take_block(int64_t bytes) {
   if (found == free_blocks.end()) found = add_segment(bytes);
   if (found == free_blocks.end()) return nullptr;
   Block* block = *found;
-  block->place = free_blocks.extract(found);
   if (block->bytes > bytes) cut(block, bytes);
+  block->place = free_blocks.extract(found);
   free_bytes -= block->touched;
   return block;
 }
@@ -120,8 +122,8 @@ void release_free_blocks() noexcept {
       item = free_blocks.erase(item);
       continue;
     }
-    char* const page = block->data + (-reinterpret_cast<intptr_t>(block->data) & (huge_page - 1));
-    const int64_t pages = (block->data + block->bytes - page) / huge_page * huge_page;
+    char* const page = block->data + (-reinterpret_cast<intptr_t>(block->data) & (small_page - 1));
+    const int64_t pages = (block->data + block->bytes - page) / small_page * small_page;
     if (pages > 0) madvise(page, static_cast<size_t>(pages), MADV_DONTNEED);
     block->touched = 0;
     ++item;

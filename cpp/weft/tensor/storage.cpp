@@ -75,7 +75,7 @@ Piece take_piece(int64_t bytes) {
   return piece;
 }
 
-void give_piece(Piece given, int64_t bytes) noexcept {
+void give_piece(Piece given, [[maybe_unused]] int64_t bytes) noexcept {
 #ifndef __SANITIZE_ADDRESS__
   if (given.block) {
     give_block(given.block);

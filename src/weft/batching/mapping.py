@@ -311,6 +311,9 @@ def map(
         raise ValueError(f"map: width must be at least 1, not {width}")
     if not batch:
         return _one_by_one(function, examples, return_exceptions)
+    if _running.hub is not None and _running.hub.asides.get(getcurrent()):
+        # Other examples must not see what this one holds, and those of a map inside it must.
+        return _one_by_one(function, examples, return_exceptions)
     if _running.hub is not None:
         return _nested(_running.hub, function, iter(examples), width, return_exceptions)
     results = _outermost(function, iter(examples), width, return_exceptions)

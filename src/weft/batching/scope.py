@@ -55,8 +55,9 @@ def at_once(*needed: Any) -> Generator[None]:
     if not _core.is_lazy():
         yield
         return
-    leaves = pytree.tree_leaves(needed)
-    _core.run_tensors([leaf for leaf in leaves if isinstance(leaf, _core.Tensor)])
+    tensors = [leaf for leaf in pytree.tree_leaves(needed) if isinstance(leaf, _core.Tensor)]
+    while any(_core.is_pending(tensor) for tensor in tensors):  # others may write them meanwhile
+        _core.run_tensors(tensors)
     _core.set_lazy(False)
     try:
         yield

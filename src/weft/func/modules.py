@@ -153,7 +153,7 @@ def _replaced(
     def exchange(order: Iterable[int]) -> None:
         for i in order:
             state, name = places[i]
-            kept[i], tensor = state[name], kept[i]
+            kept[i], tensor = state.get(name), kept[i]
             _put(state, name, tensor)
 
     def restore() -> None:

@@ -107,8 +107,11 @@ def show_as(result: Any, name: str) -> None:
 
 def _writer(function: Callable[..., Any], name: str, shown_as: str | None) -> Callable[..., Any]:
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        # What is pending is written without waiting for values.
-        if not _core.is_lazy() or _core.is_pending(input if input._base is None else input._base):
+        # What is pending, and no view, is written without waiting for values.
+        waits_not = _core.is_pending(input) and input._base is None
+        if not _core.is_lazy() or (
+            waits_not and (_core.is_grad_enabled() or not input.requires_grad)
+        ):
             return write(input, *args, **kwargs)
         with at_once(input, args, kwargs):
             return write(input, *args, **kwargs)
