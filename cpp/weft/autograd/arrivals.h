@@ -178,7 +178,7 @@ class Arrivals {
     return elsewhere_.extract(node).mapped();
   }
 
-  static constexpr int64_t least_product = int64_t{1} << 20;
+  static constexpr int64_t least_product = int64_t{1} << 20;  // for fewer bytes no product
   inline static uintptr_t backwards = 0;
   graph::Modes& modes_;
   const void* id_;  // not an address: fibers may have theirs at one and the same
