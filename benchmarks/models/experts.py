@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,9 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
     """Measure one size."""
     torch.manual_seed(0)
     reference, model = (make_model(library, size.hidden) for library in (torch, weft))
-    copy_weights(reference, model, weft)
+    celled = weft.cell(type(make_model(weft, size.hidden)))()  # the same code, said to be pure
+    for copy in (model, celled):
+        copy_weights(reference, copy, weft)
     generator = np.random.default_rng(0)
     shape = (size.batch * TOKENS, size.hidden)
     batches = [generator.standard_normal(shape, dtype=np.float32) for _ in range(4)]
@@ -80,9 +83,11 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
         loss.backward()
         return loss.item()
 
-    def mapped(tokens: list[Any]) -> Any:
+    def mapped(model: Any, tokens: list[Any]) -> Any:
         model.zero_grad()
         return finish(weft.stack(weft.map(model, tokens)).mean())
+
+    plain, as_cell = partial(mapped, model), partial(mapped, celled)
 
     def per_example(tokens: list[Any]) -> Any:
         reference.zero_grad()
@@ -101,7 +106,8 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
     first = batches[0]
     check_training(
         {
-            "map": (model, lambda: mapped(weft_rows(first))),
+            "map": (model, lambda: plain(weft_rows(first))),
+            "map of a cell": (celled, lambda: as_cell(weft_rows(first))),
             "torch by hand": (reference, lambda: by_hand(torch.tensor(first))),
             "torch per example": (reference, lambda: per_example(torch_rows(first))),
         },
@@ -109,7 +115,8 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
     )
     times = race(
         {
-            "map": timed(batches, mapped, weft_rows),
+            "map": timed(batches, plain, weft_rows),
+            "map of a cell": timed(batches, as_cell, weft_rows),
             "torch sorted by hand": timed(batches, by_hand, torch.tensor),
             "torch per example": timed(batches, per_example, torch_rows),
         },
@@ -118,6 +125,7 @@ def measure(weft: Any, torch: Any, settings: Settings, size: Size, threads: int)
     required, aim = (1.0, 1.5) if size.batch == MAIN_BATCH else (None, None)
     lines = [
         Comparison("map", "torch sorted by hand", required, aim),
+        Comparison("map of a cell", "torch sorted by hand", required, aim),
         Comparison("map", "torch per example"),
     ]
     return compare(f"mixture of {EXPERTS} experts, {size} x {TOKENS}", times, lines, threads)

@@ -68,7 +68,7 @@ def test_numbers_of_rows_differ() -> None:
 def test_a_body_that_reads_a_value_runs_as_it_is() -> None:
     @weft.cell
     def choose(x: weft.Tensor) -> weft.Tensor:
-        return x * 2 if x.sum() > 0 else x - 1
+        return x * 2 if x.sum().item() > 0 else x - 1
 
     assert choose(weft.ones(2)).tolist() == [2.0, 2.0]
     assert choose(-weft.ones(2)).tolist() == [-2.0, -2.0]

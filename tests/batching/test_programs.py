@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,21 @@ def mapped(function: Callable[[Example], Any], examples: list[Example]) -> list[
     return weft.map(function, examples, width=3)
 
 
+def celled(function: Callable[[Example], Any], examples: list[Example]) -> list[Any]:
+    """Make a cell of each program, and map those."""
+    results: dict[int, Any] = {}
+    for steps in {id(example.steps): example.steps for example in examples}.values():
+        cell = weft.cell(partial(_run_given, function, steps))
+        own = [i for i, example in enumerate(examples) if example.steps is steps]
+        given = [(e.x, e.matrix, e.number, e.index) for e in (examples[i] for i in own)]
+        results.update(zip(own, weft.map(cell, given, width=3), strict=True))
+    return [results[i] for i in range(len(examples))]
+
+
+def _run_given(function: Callable[[Example], Any], steps: list[Step], given: Any) -> Any:
+    return function(Example(steps, *given))
+
+
 def weft_results(
     way: Callable[..., list[Any]], examples: list[Example], weights: np.ndarray, dtype: weft.dtype
 ) -> list[np.ndarray]:
@@ -327,10 +343,10 @@ WHICH = st.lists(st.integers(0, 1), min_size=2, max_size=6)
 def test_all_ways_agree(
     dtype: weft.dtype, programs: list[list[Step]], which: list[int], dropped: int
 ) -> None:
-    check((eager, lazy, mapped), dtype, make_examples(programs, which), dropped)
+    check((eager, lazy, mapped, celled), dtype, make_examples(programs, which), dropped)
 
 
 @settings(max_examples=100)
 @given(programs=programs_of(WRITES), which=WHICH, dropped=st.integers(0, 5))
 def test_writes_agree(programs: list[list[Step]], which: list[int], dropped: int) -> None:
-    check((eager, lazy, mapped), weft.float64, make_examples(programs, which), dropped)
+    check((eager, lazy, mapped, celled), weft.float64, make_examples(programs, which), dropped)

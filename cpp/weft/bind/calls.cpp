@@ -123,6 +123,27 @@ PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
+// The forward that a module has from its class, borrowed; null: calls find another one.
+PyObject* forward_of_class(PyObject* module) {
+  PyObject* forward = _PyType_Lookup(Py_TYPE(module), forward_name);
+  if (!forward || own_attribute(module, forward_name)) return nullptr;
+  static PyObject* const getter_name = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const plain_getter = _PyType_Lookup(&PyBaseObject_Type, getter_name);
+  return _PyType_Lookup(Py_TYPE(module), getter_name) == plain_getter ? forward : nullptr;
+}
+// Of a module whose class is a cell: its own, once it has been called.
+PyObject* cell_of_module(PyObject* module, PyObject* forward) {
+  if (!forward || Py_TYPE(forward) != forward_type) return nullptr;
+  PyObject* cell = own_attribute(module, cell_name);
+  const bool is_its_own =
+      is_cell_of(cell, module) && PyMethod_GET_FUNCTION(body_of(cell)) == body_of(forward);
+  return is_its_own ? cell : nullptr;
+}
+bool has_hooks(PyObject* module) {
+  PyObject* hooks = own_attribute(module, hooks_name);
+  return hooks && hooks != Py_None;
+}
+
 // What a module's call came to, as long as the dictionaries of the module and of its class are as
 // they were then: nothing is looked up again. All borrowed from those.
 struct Known {
@@ -152,20 +173,13 @@ bool is_still_known(const Known& known, PyObject* module) {
 // For a module that has no hooks.
 void get_to_know(Known& known, PyObject* module) {
   known.module = nullptr;
-  PyObject* forward = _PyType_Lookup(Py_TYPE(module), forward_name);
+  PyObject* forward = forward_of_class(module);
   PyObject** dict = _PyObject_GetDictPtr(module);
-  if (!forward || !dict || !*dict || own_attribute(module, forward_name)) return;
-  static PyObject* const getter_name = PyUnicode_InternFromString("__getattribute__");
-  static PyObject* const plain_getter = _PyType_Lookup(&PyBaseObject_Type, getter_name);
-  if (_PyType_Lookup(Py_TYPE(module), getter_name) != plain_getter) return;
+  if (!forward || !dict || !*dict) return;
   if (!PyType_HasFeature(Py_TYPE(forward), Py_TPFLAGS_METHOD_DESCRIPTOR)) return;
   known.is_op = Py_TYPE(forward) == op_type &&
                 find_arguments(*reinterpret_cast<PyCell*>(forward), module, known.arguments);
-  known.cell = Py_TYPE(forward) == forward_type ? own_attribute(module, cell_name) : nullptr;
-  if (!is_cell_of(known.cell, module) ||
-      PyMethod_GET_FUNCTION(body_of(known.cell)) != body_of(forward)) {
-    known.cell = nullptr;
-  }
+  known.cell = cell_of_module(module, forward);
   known.module = module;
   known.forward = forward;
   known.dict = reinterpret_cast<PyDictObject*>(*dict);
@@ -186,8 +200,7 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
   PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
   Known& known = known_of(self);
   if (!is_still_known(known, self)) {
-    PyObject* hooks = own_attribute(self, hooks_name);
-    if (hooks && hooks != Py_None) {
+    if (has_hooks(self)) {
       return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
                                         keywords ? keywords : Py_None, nullptr);
     }
@@ -209,6 +222,12 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 }  // namespace
+
+PyObject* cell_of(PyObject* callable) {
+  if (Py_TYPE(callable) == cell_type) return callable;
+  const bool is_module = Py_TYPE(callable)->tp_call == call_module && !has_hooks(callable);
+  return is_module ? cell_of_module(callable, forward_of_class(callable)) : nullptr;
+}
 
 void define_calls(PyObject* module) {
   cell_name = PyUnicode_InternFromString("_weft_cell");

@@ -1,111 +1,33 @@
-// Cells: a pure function recorded as one op, its body a Program made once for each kind of call.
+// Cells: a pure function recorded as one op, or as one for each value that its body reads.
 #include "weft/bind/cell.h"
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
-#include "weft/exec/rows.h"
-#include "weft/graph/modes.h"
+#include "weft/bind/look.h"
 #include "weft/graph/observer.h"
-#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 
 namespace weft::bind {
 
-// One kind of call, and the Program that runs it.
+// One kind of call, and what the body does in it.
 struct Signature {
   std::string shape;
   std::vector<graph::Meta> metas;
   std::vector<bool> numbers;
   std::vector<graph::Meta> parameters;
   bool grad;
-  std::shared_ptr<graph::ProgramOp> op;  // none: the body runs as it is
-  ~Signature();
-  Object result;  // nested as the body nests it, with metas in it
+  std::shared_ptr<Part> first;  // none: the body runs as it is
 };
 
 namespace {
 
 using graph::modes;
 
-// The arguments of one call: tensors and floats in a row, and how they were nested.
-struct Arguments {
-  base::SmallVector<Value, 8> leaves;
-  // "T" a tensor, "N" a float, "O" None, brackets around containers, else its repr
-  std::string shape;
-};
-
-// False: something that a cell cannot take apart.
-bool flatten(PyObject* object, Arguments& arguments) {
-  if (object == Py_None) {
-    arguments.shape += 'O';
-    return true;
-  }
-  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
-    arguments.shape += PyTuple_Check(object) ? '(' : '[';
-    if (PyTuple_Check(object) && !PyTuple_CheckExact(object))
-      arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments)) return false;
-    }
-    arguments.shape += ')';
-    return true;
-  }
-  if (is_tensor(object)) {
-    arguments.shape += 'T';
-    arguments.leaves.push_back(value_of(object));
-    return true;
-  }
-  // Ints are counts and sizes more often than operands.
-  if (PyLong_Check(object) || PyUnicode_Check(object)) {
-    const Object text = Object::check(PyObject_Repr(object));
-    arguments.shape += PyUnicode_AsUTF8(text.get());
-    arguments.shape += ',';
-    return true;
-  }
-  if (PyFloat_Check(object)) {
-    arguments.shape += 'N';
-    arguments.leaves.push_back(number_from_python(object));
-    return true;
-  }
-  return false;
-}
-
-// The same nesting with other leaves, which `next` gives one after the other.
-template <class Next>
-Object rebuild(PyObject* like, const Next& next) {
-  if (is_tensor(like) || PyFloat_Check(like)) return next();
-  if (PyTuple_Check(like) || PyList_CheckExact(like)) {
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
-    Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next).release();
-      if (PyTuple_Check(like)) {
-        PyTuple_SET_ITEM(result.get(), i, item);
-      } else {
-        PyList_SET_ITEM(result.get(), i, item);
-      }
-    }
-    if (PyTuple_CheckExact(like) || PyList_CheckExact(like)) return result;
-    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(like));
-    const bool is_named = PyObject_HasAttrString(type, "_make");
-    return Object::check(is_named ? PyObject_CallMethod(type, "_make", "(O)", result.get())
-                                  : PyObject_CallOneArg(type, result.get()));
-  }
-  return Object::borrow(like);
-}
-
-// A Program that a pending op may still run is kept until nothing is pending any more.
-void bury(std::shared_ptr<graph::ProgramOp> op) {
-  static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
-  if (graph::Pending::live() == 0) graveyard.clear();
-  if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
-}
-
 PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
-uint64_t module_epoch = 0;  // how often an attribute of any module was set
+constexpr size_t most_parts = 256;  // of a signature
+uint64_t module_epoch = 0;          // how often an attribute of any module was set
 
 PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
 
@@ -187,14 +109,17 @@ void look_outside(PyCell& cell, bool changed) {
   }
 }
 
-bool fits(const Signature& signature, const Arguments& arguments, PyObject* parameters) {
-  if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
+bool fits(const Signature& signature, PyObject* parameters) {
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const Array& array = meta_of(PyList_GET_ITEM(parameters, i));
     if (array.dtype != signature.parameters[i].dtype ||
         array.sizes != signature.parameters[i].sizes)
       return false;
   }
+  return true;
+}
+bool fits(const Signature& signature, const Arguments& arguments) {
+  if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
   for (size_t i = 0; i < signature.metas.size(); ++i) {
     const Value& leaf = arguments.leaves[i];
     if (leaf.dtype() != signature.metas[i].dtype || leaf->is_number != signature.numbers[i] ||
@@ -205,239 +130,222 @@ bool fits(const Signature& signature, const Arguments& arguments, PyObject* para
   return true;
 }
 
-Value meta_of(const Value& value) {
-  Value meta(Array::meta(value.sizes(), value.dtype()));
-  meta->is_number = value->is_number;
-  return meta;
-}
-
-bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found) {
-  if (is_tensor(object)) {
-    found.push_back(&tensor_of(object));
-    return true;
+// The kind of call that this is; made if it is new.
+const Signature& signature_of(PyCell& cell, PyObject* const* args, size_t count,
+                              const Arguments& arguments) {
+  for (const Signature& one : *cell.signatures) {
+    if (fits(one, arguments) && fits(one, cell.parameters)) return one;
   }
-  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      if (!collect_tensors(PySequence_Fast_GET_ITEM(object, i), found)) return false;
-    }
-    return true;
-  }
-  return object == Py_None;
-}
-
-// Whether a tensor, and what it is a view of, has values that are no matter of gradients.
-bool is_known(const Value& value) {
-  if (!value.array().storage) return false;
-  const graph::ValueData* at = value.get();
-  while (!at->requires_grad && at->view) at = at->view->parent.get();
-  return !at->requires_grad;
-}
-
-// Runs only what does not depend on what was given: caches that nobody sees may keep that.
-struct LookExecutor final : graph::Executor {
-  void run(graph::Call& call) const override {
-    if (call.op.run.kind == graph::Run::Kind::by_value)
-      graph::refuse_in_program("gives shapes that depend on values");
-    const bool known = !call.op.random &&
-                       std::all_of(call.inputs.begin(), call.inputs.end(),
-                                   [](const Value& input) { return !input || is_known(input); });
-    (known ? *graph::host.eager : graph::meta_executor()).run(call);
-  }
-  void run_fused(const graph::Program&, std::span<const Array* const>,
-                 std::span<const Array* const>) const override {}
-};
-
-// Whether somebody holds a tensor without values that is none of the results, or one of those
-// besides the result that they are in.
-bool keeps_tensors(std::span<const Value> seen, std::span<graph::TensorData* const> results) {
-  std::unordered_map<graph::TensorData*, Py_ssize_t> returned;  // how often
-  for (graph::TensorData* tensor : results) ++returned[tensor];
-  for (graph::TensorData* tensor : results) {
-    while ((tensor = tensor->base())) returned.emplace(tensor, 0);
-  }
-  std::unordered_map<const graph::ValueData*, uint32_t> holders;
-  for (const auto& [tensor, times] : returned) {
-    if (tensor->wrapper && Py_REFCNT(static_cast<PyObject*>(tensor->wrapper)) > times) return true;
-    ++holders[tensor->last_value().get()];
-  }
-  return std::any_of(seen.begin(), seen.end(), [&](const Value& value) {
-    return !value.array().storage && !value->pending && !value->mapped &&
-           value->handles > holders[value.get()];
-  });
-}
-// Young garbage may hold them: a function that calls itself is a circle.
-void collect_young() {
-  const Object collector = Object::check(PyImport_ImportModule("gc"));
-  Object::check(PyObject_CallMethod(collector.get(), "collect", "i", 1));
-}
-
-// What was seen of a body that ran over metas.
-struct Look {
-  Values metas;
-  graph::Program program;
-  Object result;
-  std::string refusal;  // why the body must run as it is
-};
-
-Look look_at_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments) {
-  Look look;
-  const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
-  graph::ProgramBuilder builder;
+  std::list<Signature> made(1);  // not among the others yet: they may go while the body runs
+  made.front().shape = arguments.shape;
+  made.front().grad = modes.grad;
   for (const Value& leaf : arguments.leaves) {
-    look.metas.push_back(meta_of(leaf));
-    builder.add_input(look.metas.back());
+    made.front().metas.push_back({leaf.sizes(), leaf.dtype()});
+    made.front().numbers.push_back(leaf->is_number);
   }
+  std::string refusal;
+  made.front().first = look_at_body(cell, args, count, arguments, {}, refusal);
+  if (!refusal.empty()) set_note(cell, refusal.c_str());
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
     const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
-    look.metas.push_back(Value(Array::meta(value.sizes(), value.dtype())));
-    builder.add_input(value);
+    made.front().parameters.push_back({value.sizes(), value.dtype()});
   }
-  {
-    std::vector<Object> given;
-    std::vector<PyObject*> stack;
+  if (cell.signatures->size() >= most_signatures) cell.signatures->pop_front();
+  cell.signatures->splice(cell.signatures->end(), made);
+  return cell.signatures->back();
+}
+
+// False: the body must run as it is.
+bool look_around(PyCell& cell) {
+  const bool changed = !cell.as_it_is && !finds_the_same(cell);
+  if (changed || cell.epoch != module_epoch) look_outside(cell, changed);
+  return !cell.as_it_is;
+}
+
+// A call of a cell that is under way: parts of the body, with a number read after each but the
+// last.
+class CellCall {
+ public:
+  CellCall(PyCell& cell, PyObject* const* args, size_t count)
+      : cell_(cell), args_(args), count_(count) {}
+
+  // After a look around; `likely` is a signature that fits the parameters, the last call's if there
+  // is one, and then this one's. False: the body must run as it is.
+  bool begin(const Signature*& likely);
+  // Records a part. True: it was the last one.
+  bool record_part();
+  // What must be read to go on.
+  Value to_read() const { return known(part_->decision); }
+  // Reads it. False: the body must run as it is.
+  bool read();
+  PyObject* result() const {
     size_t next = 0;
-    for (size_t i = 0; i < count; ++i) {
-      given.push_back(rebuild(args[i], [&] { return Object::check(wrap(look.metas[next++])); }));
-      stack.push_back(given.back().get());
-    }
-    static const LookExecutor executor;
-    graph::ModesGuard guard;
-    modes = graph::Modes{.grad = false, .is_look = true, .executor = &executor, .tracer = &builder};
-    look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
+    return rebuild(part_->result.get(), [&] { return Object(wrap(made_[next++])); }).release();
   }
-  if (!look.result) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    const Object held[] = {Object(type), Object(value), Object(trace)};
-    const Object text(value ? PyObject_Str(value) : nullptr);
-    PyErr_Clear();
-    look.refusal = text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
+
+ private:
+  Value known(int place) const;
+  bool look_further();
+
+  PyCell& cell_;
+  PyObject* const* args_;
+  size_t count_;
+  Arguments arguments_;
+  Object parameters_;
+  std::vector<Step> steps_;
+  std::shared_ptr<Part> part_;  // others may let go of the signature while it runs
+  Values made_;                 // by the parts before; after the last one, by that
+};
+
+bool CellCall::begin(const Signature*& likely) {
+  for (size_t i = 0; i < count_; ++i) {
+    if (!flatten(args_[i], arguments_)) return false;
   }
-  const Object changed =
-      Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
-  if (!look.result) return look;
-  std::vector<graph::TensorData*> results;
-  if (changed.get() == Py_True) {
-    look.refusal = "its body changes what is outside of it";
-  } else if (!builder.refusal.empty()) {
-    look.refusal = "its body " + builder.refusal;
-  } else if (!collect_tensors(look.result.get(), results)) {
-    look.refusal = "it returns something that is not a tensor";
-  } else if (keeps_tensors(builder.seen(), results) &&
-             (collect_young(), keeps_tensors(builder.seen(), results))) {
-    look.refusal = "its body keeps tensors for later";
-  } else {
-    Values outputs;
-    for (graph::TensorData* tensor : results) outputs.push_back(tensor->value());
-    look.program = builder.finish(outputs);
-  }
-  return look;
+  if (!likely || !fits(*likely, arguments_))
+    likely = &signature_of(cell_, args_, count_, arguments_);
+  part_ = likely->first;
+  parameters_ = Object::borrow(cell_.parameters);
+  return part_ && !part_->refused;
 }
 
-// A second look tells what a body makes from what it finds: what is the same tensor both times came
-// from outside, unseen, and what differs would differ at each call. Empty: nothing is wrong.
-std::string compare(const graph::Program& first, const graph::Program& second) {
-  const char* differs = "its body does something else each time";
-  if (first.instructions.size() != second.instructions.size() || first.outputs != second.outputs ||
-      first.constants.size() != second.constants.size()) {
-    return differs;
-  }
-  for (size_t i = 0; i < first.instructions.size(); ++i) {
-    const graph::Instruction &a = first.instructions[i], &b = second.instructions[i];
-    if (a.op->random) return "its body draws random numbers";
-    if (a.op != b.op || !(a.attributes == b.attributes) ||
-        !std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end())) {
-      return differs;
-    }
-  }
-  for (size_t i = 0; i < first.constants.size(); ++i) {
-    const Value &a = first.constants[i], &b = second.constants[i];
-    if (a == b && !a->is_number) return "it reads a tensor from outside, where it is not seen";
-    if (!a.array().storage || !b.array().storage || a.dtype() != b.dtype() ||
-        a.sizes() != b.sizes()) {
-      return differs;
-    }
-    const Array x = graph::own_memory(a), y = graph::own_memory(b);
-    if (std::memcmp(x.data(), y.data(), a.count() * tensor::item_size(a.dtype())) != 0)
-      return differs;
-  }
-  const int results = first.input_count + static_cast<int>(first.constants.size());
-  for (int slot : first.outputs) {
-    if (slot >= first.input_count && slot < results) return "it returns what no op has made";
-  }
-  return {};
+Value CellCall::known(int place) const {
+  const size_t leaves = arguments_.leaves.size(), parameters = PyList_GET_SIZE(parameters_.get());
+  const size_t number = place;
+  if (number < leaves) return arguments_.leaves[number];
+  if (number < leaves + parameters)
+    return value_of(PyList_GET_ITEM(parameters_.get(), number - leaves));
+  return made_[number - leaves - parameters];
 }
 
-// Looks at the body, and makes the Program that runs this kind of call.
-void make_program(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
-                  Signature& signature) {
-  Look look = look_at_body(cell, args, count, arguments);
-  if (look.refusal.empty()) {
-    const Look again = look_at_body(cell, args, count, arguments);
-    look.refusal = again.refusal.empty() ? compare(look.program, again.program) : again.refusal;
+bool CellCall::record_part() {
+  const bool last = part_->decision < 0;
+  Values outputs;
+  if (part_->op) {
+    base::SmallVector<Value, 8> inputs;
+    for (int place : part_->inputs) {
+      const bool moves = last && static_cast<size_t>(place) < arguments_.leaves.size();
+      inputs.push_back(moves ? std::move(arguments_.leaves[place]) : known(place));
+    }
+    outputs = graph::record(*part_->op, inputs);
   }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
-    const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
-    signature.parameters.push_back({value.sizes(), value.dtype()});
+  if (last) made_.clear();
+  for (Value& output : outputs) made_.push_back(std::move(output));
+  return last;
+}
+
+bool CellCall::read() {
+  const Value value = to_read();
+  const int64_t number = part_->as_truth ? read_bool(value) : read_integer(value);
+  note_read(value, part_->as_truth ? "bool" : "int", static_cast<double>(number));
+  steps_.push_back({part_, number});
+  const auto found = part_->next.find(number);
+  if (found == part_->next.end()) return look_further();
+  part_ = found->second;
+  return part_ != nullptr;
+}
+
+// The body has not been seen after this number.
+bool CellCall::look_further() {
+  // While the call waited, what the body reads may have become something else.
+  if (parameters_.get() != cell_.parameters || cell_.epoch != module_epoch ||
+      !finds_the_same(cell_)) {
+    return false;
   }
-  if (!look.refusal.empty()) return set_note(cell, look.refusal.c_str());
-  uint32_t weights = 0;
-  for (size_t i = arguments.leaves.size(); i < look.metas.size() && i < 32; ++i) weights |= 1u << i;
-  const char* name = PyUnicode_AsUTF8(cell.name);
-  signature.op =
-      std::make_shared<graph::ProgramOp>(name ? name : "cell", std::move(look.program), look.metas,
-                                         weights, graph::BatchRule(exec::run_program_rows));
-  signature.result = std::move(look.result);
+  Part &first = *steps_.front().part, &last = *steps_.back().part;
+  std::string refusal = "it decides in more than 256 ways";
+  if (first.count < most_parts) {
+    part_ = look_at_body(cell_, args_, count_, arguments_, steps_, refusal);
+    last.next[steps_.back().number] = part_;
+    ++first.count;
+  }
+  if (!refusal.empty()) {
+    first.refused = true;
+    set_note(cell_, refusal.c_str());
+    return false;
+  }
+  return part_ != nullptr;
 }
 
 }  // namespace
 
-Signature::~Signature() { bury(std::move(op)); }
-
 PyObject* call_cell(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto& cell = *reinterpret_cast<PyCell*>(object);
-  const size_t count = PyVectorcall_NARGS(flags);
   const bool parts = modes.observer && modes.observer->parts;
   if ((keywords && PyTuple_GET_SIZE(keywords)) || modes.tracer || modes.executor || parts) {
     return call_body(cell, args, flags, keywords);
   }
   return guarded([&]() -> PyObject* {
-    const bool changed = !cell.as_it_is && !finds_the_same(cell);
-    if (changed || cell.epoch != module_epoch) look_outside(cell, changed);
-    if (cell.as_it_is) return call_body(cell, args, flags, keywords);
-    Arguments arguments;
-    for (size_t i = 0; i < count; ++i) {
-      if (!flatten(args[i], arguments)) return call_body(cell, args, flags, keywords);
+    CellCall call(cell, args, PyVectorcall_NARGS(flags));
+    const Signature* found = nullptr;
+    if (!look_around(cell) || !call.begin(found)) return call_body(cell, args, flags, keywords);
+    while (!call.record_part()) {
+      if (!call.read()) return call_body(cell, args, flags, keywords);
     }
-    auto found =
-        std::find_if(cell.signatures->begin(), cell.signatures->end(),
-                     [&](const Signature& one) { return fits(one, arguments, cell.parameters); });
-    if (found == cell.signatures->end()) {
-      std::list<Signature> made(1);  // not among the others yet: they may go while the body runs
-      found = made.begin();
-      found->shape = arguments.shape;
-      found->grad = modes.grad;
-      for (const Value& leaf : arguments.leaves) {
-        found->metas.push_back({leaf.sizes(), leaf.dtype()});
-        found->numbers.push_back(leaf->is_number);
-      }
-      make_program(cell, args, count, arguments, *found);
-      if (cell.signatures->size() >= most_signatures) cell.signatures->pop_front();
-      cell.signatures->splice(cell.signatures->end(), made);
-    }
-    if (!found->op) return call_body(cell, args, flags, keywords);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i)
-      arguments.leaves.push_back(value_of(PyList_GET_ITEM(cell.parameters, i)));
-    // Other threads may let go of the signature while it runs.
-    const std::shared_ptr<graph::ProgramOp> op = found->op;
-    const Object result = Object::borrow(found->result.get());
-    const Values outputs = graph::record(*op, arguments.leaves);
-    size_t next = 0;
-    return rebuild(result.get(), [&] { return Object(wrap(outputs[next++])); }).release();
+    return call.result();
   });
 }
 
 namespace {
+
+// Calls a cell for some examples: what they read is computed for all together. False: the body must
+// run as it is for one of them.
+bool call_together(PyCell& cell, PyObject* results, Py_ssize_t first, Py_ssize_t end) {
+  if (!look_around(cell)) return false;
+  std::vector<CellCall> calls;
+  calls.reserve(end - first);
+  const Signature* likely = nullptr;
+  std::vector<Py_ssize_t> waiting;
+  auto record_part = [&](Py_ssize_t i) {
+    CellCall& call = calls[i - first];
+    if (!call.record_part()) return waiting.push_back(i);
+    PyList_SetItem(results, i, Object::check(call.result()).release());
+  };
+  for (Py_ssize_t i = first; i < end; ++i) {
+    modes.example = static_cast<int32_t>(i);
+    if (!calls.emplace_back(cell, &PyList_GET_ITEM(results, i), 1).begin(likely)) return false;
+    record_part(i);
+  }
+  while (!waiting.empty()) {
+    std::vector<Value> values;
+    for (Py_ssize_t i : waiting) values.push_back(calls[i - first].to_read());
+    graph::demand(values);
+    for (Py_ssize_t i : std::exchange(waiting, {})) {
+      modes.example = static_cast<int32_t>(i);
+      if (!calls[i - first].read()) return false;
+      record_part(i);
+    }
+  }
+  return true;
+}
+
+// map_cell(function, examples, width): what weft.map gives, without fibers, where the function is a
+// cell: nothing else runs between the values that it reads. None: it is not, or not for all of
+// them.
+PyObject* map_cell(PyObject*, PyObject* args) {
+  PyObject *function, *examples;
+  Py_ssize_t width;
+  if (!PyArg_ParseTuple(args, "OOn", &function, &examples, &width)) return nullptr;
+  const Object cell = Object::borrow(cell_of(function));
+  if (!cell || modes.observer || modes.tracer || modes.executor || modes.vmap) Py_RETURN_NONE;
+  Object results(PySequence_List(examples));  // an example, until its result is there
+  if (!results) return nullptr;
+  const Object kept(PySequence_Tuple(results.get()));
+  if (!kept) return nullptr;
+  graph::ModesGuard guard;
+  modes.lazy = true;
+  PyObject* done = guarded([&]() -> PyObject* {
+    const Py_ssize_t count = PyList_GET_SIZE(results.get());
+    for (Py_ssize_t first = 0; first < count; first += width) {
+      const Py_ssize_t end = first + std::min(width, count - first);
+      if (!call_together(*reinterpret_cast<PyCell*>(cell.get()), results.get(), first, end))
+        return Py_None;
+    }
+    return results.get();
+  });
+  if (!done && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
+  PyErr_Clear();  // run again, one by one, each example can say what is wrong
+  return Py_NewRef(done ? done : Py_None);
+}
 
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -498,15 +406,21 @@ void dealloc(PyObject* object) {
 PyObject* get_note(PyObject* object, void*) {
   return PyUnicode_FromString(reinterpret_cast<PyCell*>(object)->note->c_str());
 }
+// A part's Program, and those of the parts after it.
+void add_programs(const Part* part, PyObject* list) {
+  if (!part) return;
+  if (part->op) {
+    Object text = Object::check(PyUnicode_FromString(part->op->program.to_string().c_str()));
+    if (PyList_Append(list, text.get()) < 0) throw PythonError{};
+  }
+  for (const auto& [number, next] : part->next) add_programs(next.get(), list);
+}
 // The Programs made so far, as text.
 PyObject* get_programs(PyObject* object, void*) {
   return guarded([&]() -> PyObject* {
     Object result = Object::check(PyList_New(0));
-    for (const Signature& signature : *reinterpret_cast<PyCell*>(object)->signatures) {
-      if (!signature.op) continue;
-      Object text = Object::check(PyUnicode_FromString(signature.op->program.to_string().c_str()));
-      if (PyList_Append(result.get(), text.get()) < 0) throw PythonError{};
-    }
+    for (const Signature& signature : *reinterpret_cast<PyCell*>(object)->signatures)
+      add_programs(signature.first.get(), result.get());
     return result.release();
   });
 }
@@ -516,6 +430,7 @@ PyObject* bump_epoch(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 PyMethodDef module_methods[] = {
+    {"map_cell", map_cell, METH_VARARGS, "Call a cell for many examples; None: it is not one."},
     {"bump_epoch", bump_epoch, METH_NOARGS, "Say that an attribute of a module was set."},
     {},
 };

@@ -43,6 +43,8 @@ inline PyObject* call_body(PyCell& cell, PyObject* const* args, size_t flags, Py
   return PyObject_Vectorcall(cell.body, args, flags, keywords);
 }
 PyObject* call_cell(PyObject* cell, PyObject* const* args, size_t flags, PyObject* keywords);
+// The cell that runs when this is called with tensors, borrowed; null: there is none.
+PyObject* cell_of(PyObject* callable);
 
 // How objects of the other types are called.
 PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords);

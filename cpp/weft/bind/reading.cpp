@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "weft/bind/binding.h"
+#include "weft/bind/look.h"
 #include "weft/graph/record.h"
 #include "weft/kernels/map.h"
 #include "weft/tensor/promotion.h"
@@ -34,6 +35,8 @@ void require_single(const Value& value) {
 template <class T>
 T read_as(const Value& value, DType dtype) {
   require_single(value);
+  if (is_looked_at()) [[unlikely]]
+    return static_cast<T>(decide(value, false));
   const Array& array = graph::demand(value).array();
   if (array.dtype == dtype) return *array.as<T>();
   Array target = Array::allocate(array.sizes, dtype);
@@ -315,12 +318,19 @@ bool read_bool(const Value& value) {
                value.count() == 0 ? "no values" : "more than one value",
                " is ambiguous; its shape is ", value.sizes());
   }
+  if (is_looked_at()) [[unlikely]]
+    return decide(value, true);
   if (tensor::is_floating(value.dtype())) return read_double(value) != 0;  // NaN is true
   return read_integer(value) != 0;
 }
 
 PyObject* to_python_number(const Value& value) {
   require_single(value);
+  if (is_looked_at()) [[unlikely]] {
+    const int64_t number = decide(value, false);
+    return value.dtype() == DType::boolean ? PyBool_FromLong(number != 0)
+                                           : PyLong_FromLongLong(number);
+  }
   return element(value.dtype(), graph::demand(value).array().data());
 }
 

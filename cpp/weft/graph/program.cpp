@@ -45,6 +45,15 @@ void ProgramBuilder::note(const Call& call, std::span<const Value> outputs, Posi
   program_.instructions.push_back(std::move(instruction));
 }
 
+std::vector<Value> ProgramBuilder::made_values() const {
+  std::vector<Value> made;
+  for (const Instruction& instruction : program_.instructions) {
+    const auto first = kept_.begin() + instruction.first_output;
+    made.insert(made.end(), first, first + instruction.output_count);
+  }
+  return made;
+}
+
 Program ProgramBuilder::finish(std::span<const Value> outputs) {
   const int inputs = program_.input_count;
   std::vector<int> wanted;

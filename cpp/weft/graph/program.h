@@ -69,6 +69,7 @@ class ProgramBuilder {
   void alias(const Value& other, const Value& value);
   Program finish(std::span<const Value> outputs);  // drops what no output needs
   std::span<const Value> seen() const { return kept_; }
+  std::vector<Value> made_values() const;  // results of what was noted, in order
 
   std::string refusal;  // why what was noted is not all that happened
 

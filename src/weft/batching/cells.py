@@ -136,11 +136,14 @@ def cell(target: Any = None, *, check: float = 0.0) -> Any:
 
     The body is run for each kind of call (shapes, dtypes, nesting of arguments) to see which ops it
     is made of, twice, to see that they are the same; from then on a call replays those in C++. In a
-    batch, cells of many examples run together, op by op. The body must be pure: it may not read
-    values or change anything. What it reads from outside (parameters, tensors and numbers of a
-    closure, globals and their attributes) is as it is at each call. A body that reads a value,
-    draws random numbers, has hooks inside, writes in place or reads what cannot be watched, such as
-    a NumPy array, runs as it is.
+    batch, cells of many examples run together, op by op. The body must be pure: it may not change
+    anything. What it reads from outside (parameters, tensors and numbers of a closure, globals and
+    their attributes) is as it is at each call. A body that draws random numbers, has hooks inside,
+    writes in place or reads what cannot be watched, such as a NumPy array, runs as it is.
+
+    The body may decide: by `if x.sum() > 0:`, by a `while`, by `scores.argmax().item()`. It is run
+    again, to see what it does, for each way that turns up, up to 256 of them. A float that it reads
+    is no decision, and such a body runs as it is. `map` over a cell needs no fibers.
 
     Args:
         target: A function of tensors, numbers and tuples or lists of them, or a Module class.

@@ -314,6 +314,13 @@ def map(
     if _running.hub is not None and _running.hub.asides.get(getcurrent()):
         # Other examples must not see what this one holds, and those of a map inside it must.
         return _one_by_one(function, examples, return_exceptions)
+    if isinstance(examples, (list, tuple)):
+        results = _core.map_cell(function, examples, width)
+        if results is not None:
+            _core.draw_map()  # as if streams had been made for the examples
+            if _running.hub is None:
+                _compute(results, return_exceptions)
+            return results
     if _running.hub is not None:
         return _nested(_running.hub, function, iter(examples), width, return_exceptions)
     results = _outermost(function, iter(examples), width, return_exceptions)

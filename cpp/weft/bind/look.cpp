@@ -1,0 +1,357 @@
+// The looks themselves: the body runs, and is stopped at the first number that nobody has read yet.
+#include "weft/bind/look.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "weft/exec/rows.h"
+#include "weft/graph/modes.h"
+#include "weft/graph/record.h"
+#include "weft/graph/vmap.h"
+
+namespace weft::bind {
+namespace {
+
+using graph::modes;
+
+// A Program that a pending op may still run is kept until nothing is pending any more.
+void bury(std::shared_ptr<graph::ProgramOp> op) {
+  static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
+  if (graph::Pending::live() == 0) graveyard.clear();
+  if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
+}
+
+Value meta_of(const Value& value) {
+  Value meta(Array::meta(value.sizes(), value.dtype()));
+  meta->is_number = value->is_number;
+  return meta;
+}
+
+bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found) {
+  if (is_tensor(object)) {
+    found.push_back(&tensor_of(object));
+    return true;
+  }
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      if (!collect_tensors(PySequence_Fast_GET_ITEM(object, i), found)) return false;
+    }
+    return true;
+  }
+  return object == Py_None || PyLong_Check(object) || PyUnicode_Check(object);
+}
+
+// Whether a tensor, and what it is a view of, has values that are no matter of gradients.
+bool is_known(const Value& value) {
+  if (!value.array().storage) return false;
+  const graph::ValueData* at = value.get();
+  while (!at->requires_grad && at->view) at = at->view->parent.get();
+  return !at->requires_grad;
+}
+
+// Runs only what does not depend on what was given: caches that nobody sees may keep that.
+struct LookExecutor final : graph::Executor {
+  void run(graph::Call& call) const override {
+    if (call.op.run.kind == graph::Run::Kind::by_value)
+      graph::refuse_in_program("gives shapes that depend on values");
+    const bool known = !call.op.random &&
+                       std::all_of(call.inputs.begin(), call.inputs.end(),
+                                   [](const Value& input) { return !input || is_known(input); });
+    (known ? *graph::host.eager : graph::meta_executor()).run(call);
+  }
+  void run_fused(const graph::Program&, std::span<const Array* const>,
+                 std::span<const Array* const>) const override {}
+};
+
+// Whether somebody holds a tensor without values that is none of the results, or one of those
+// besides the result that they are in.
+bool keeps_tensors(std::span<const Value> seen, std::span<graph::TensorData* const> results) {
+  std::unordered_map<graph::TensorData*, Py_ssize_t> returned;  // how often
+  for (graph::TensorData* tensor : results) ++returned[tensor];
+  for (graph::TensorData* tensor : results) {
+    while ((tensor = tensor->base())) returned.emplace(tensor, 0);
+  }
+  std::unordered_map<const graph::ValueData*, uint32_t> holders;
+  for (const auto& [tensor, times] : returned) {
+    if (tensor->wrapper && Py_REFCNT(static_cast<PyObject*>(tensor->wrapper)) > times) return true;
+    ++holders[tensor->last_value().get()];
+  }
+  return std::any_of(seen.begin(), seen.end(), [&](const Value& value) {
+    return !value.array().storage && !value->pending && !value->mapped &&
+           value->handles > holders[value.get()];
+  });
+}
+// Young garbage may hold them: a function that calls itself is a circle.
+void collect_young() {
+  const Object collector = Object::check(PyImport_ImportModule("gc"));
+  Object::check(PyObject_CallMethod(collector.get(), "collect", "i", 1));
+}
+
+// Ends a body where it reads a number that is not known.
+PyObject* stop_type() {
+  static PyObject* const type = PyErr_NewException("weft._core.Stop", PyExc_BaseException, nullptr);
+  return type;
+}
+
+// One run of a body over metas: notes the ops since the last of the steps.
+class Look final : public graph::ProgramBuilder {
+ public:
+  explicit Look(std::span<const Step> steps) : steps_(steps) {}
+
+  void learn(const Value& value) {
+    places_.emplace(value.get(), static_cast<int>(known.size()));
+    known.push_back(value);
+  }
+  int64_t decide(const Value& value, bool as_truth);
+  // Makes a Program of what was noted, which gives these values. What it reads that is known
+  // becomes its inputs.
+  void end_part(std::span<const Value> outputs);
+  // All that the body has seen, and might keep.
+  std::vector<Value> all_seen() const;
+
+  std::vector<Value> known;
+  graph::Program program;
+  std::vector<int> inputs, given;
+  int decision = -1;
+  bool as_truth = false;
+  Object result;
+  std::vector<graph::TensorData*> results;
+  std::string result_shape;
+  bool failed = false;  // an error of the body's own
+
+ private:
+  void begin_part(const Part& last);
+  std::span<const Step> steps_;  // those that are still to come
+  std::unordered_map<const graph::ValueData*, int> places_;
+  std::map<std::pair<const graph::ValueData*, bool>, int64_t> decided_;
+  std::vector<Value> seen_;  // in parts that have ended
+};
+
+std::vector<Value> Look::all_seen() const {
+  std::vector<Value> all = seen_;
+  all.insert(all.end(), known.begin(), known.end());
+  all.insert(all.end(), seen().begin(), seen().end());
+  return all;
+}
+
+void Look::begin_part(const Part& last) {
+  const std::vector<Value> made = made_values();
+  for (int number : last.given) {
+    if (static_cast<size_t>(number) >= made.size()) graph::refuse_in_program("changes");
+    learn(made[number]);
+  }
+  seen_.insert(seen_.end(), seen().begin(), seen().end());
+  const std::string refused = refusal;
+  ProgramBuilder::operator=({});
+  refusal = refused;
+}
+
+int64_t Look::decide(const Value& value, bool truth) {
+  if (value->mapped) graph::refuse_reading(*value->mapped);
+  if (tensor::is_floating(value.dtype()) && !truth) graph::refuse_in_program("reads a value");
+  const auto [found, is_new] = decided_.try_emplace({value.get(), truth}, 0);
+  if (!is_new) return found->second;
+  if (!steps_.empty()) {
+    begin_part(*steps_.front().part);
+    found->second = steps_.front().number;
+    steps_ = steps_.subspan(1);
+    return found->second;
+  }
+  decided_.erase(found);
+  if (decision < 0) {
+    // What somebody holds may be read later.
+    const std::vector<Value> made = made_values();
+    std::vector<Value> outputs;
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (made[i]->handles == 0 && made[i] != value) continue;
+      given.push_back(static_cast<int>(i));
+      outputs.push_back(made[i]);
+    }
+    end_part(outputs);
+    for (const Value& output : outputs) learn(output);
+    const auto place = places_.find(value.get());
+    if (place == places_.end()) graph::refuse_in_program("reads a value");
+    decision = place->second;
+    as_truth = truth;
+  }
+  PyErr_SetNone(stop_type());
+  throw PythonError{};
+}
+
+void Look::end_part(std::span<const Value> outputs) {
+  program = finish(outputs);
+  std::vector<int> renamed;
+  std::vector<Value> constants;
+  for (const Value& constant : program.constants) {
+    const auto place = places_.find(constant.get());
+    renamed.push_back(place == places_.end() ? -1 : static_cast<int>(inputs.size()));
+    if (place == places_.end()) {
+      constants.push_back(constant);
+    } else {
+      inputs.push_back(place->second);
+    }
+  }
+  program.constants = std::move(constants);
+  program.input_count = static_cast<int>(inputs.size());
+  int next = program.input_count;
+  for (int& slot : renamed) slot = slot < 0 ? next++ : slot;
+  auto rename = [&](int& slot) {
+    if (slot >= 0 && static_cast<size_t>(slot) < renamed.size()) slot = renamed[slot];
+  };
+  for (graph::Instruction& instruction : program.instructions)
+    std::for_each(instruction.inputs.begin(), instruction.inputs.end(), rename);
+  std::for_each(program.outputs.begin(), program.outputs.end(), rename);
+}
+
+// What a body gives to who calls it. False: something that cannot be given again.
+bool take_result(Look& look) {
+  if (!collect_tensors(look.result.get(), look.results)) return false;
+  Arguments nested;
+  if (!flatten(look.result.get(), nested)) return false;
+  look.result_shape = nested.shape;
+  return true;
+}
+
+// Runs the body over metas.
+void run_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
+              Look& look) {
+  for (const Value& leaf : arguments.leaves) look.learn(meta_of(leaf));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i)
+    look.learn(value_of(PyList_GET_ITEM(cell.parameters, i)));
+  std::vector<Object> given;
+  std::vector<PyObject*> stack;
+  size_t next = 0;
+  for (size_t i = 0; i < count; ++i) {
+    given.push_back(rebuild(args[i], [&] { return Object::check(wrap(look.known[next++])); }));
+    stack.push_back(given.back().get());
+  }
+  static const LookExecutor executor;
+  graph::ModesGuard guard;
+  modes = graph::Modes{.grad = false, .is_look = true, .executor = &executor, .tracer = &look};
+  look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
+}
+
+// Why the body failed; the error goes.
+std::string take_error() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const Object held[] = {Object(type), Object(value), Object(trace)};
+  const Object text(value ? PyObject_Str(value) : nullptr);
+  PyErr_Clear();
+  return text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
+}
+
+// Fills in what was seen. Returns why it cannot be repeated; empty: it can.
+std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
+                      Look& look) {
+  const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
+  run_body(cell, args, count, arguments, look);
+  const bool stopped = look.decision >= 0;
+  std::string error;
+  if (!look.result) error = take_error();
+  const Object changed =
+      Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
+  if (!look.refusal.empty()) return "its body " + look.refusal;
+  if (stopped) {
+    look.result = Object();
+  } else if (!look.result) {
+    look.failed = true;
+    return error;
+  }
+  if (changed.get() == Py_True) return "its body changes what is outside of it";
+  if (!stopped && !take_result(look)) return "it returns something that is not a tensor";
+  const std::vector<Value> seen = look.all_seen();
+  if (keeps_tensors(seen, look.results) && (collect_young(), keeps_tensors(seen, look.results)))
+    return "its body keeps tensors for later";
+  if (stopped) return {};
+  std::vector<Value> outputs;
+  for (graph::TensorData* tensor : look.results) outputs.push_back(tensor->value());
+  look.end_part(outputs);
+  return {};
+}
+
+// A second look tells what a body makes from what it finds: what is the same tensor both times came
+// from outside, unseen, and what differs would differ at each call. Empty: nothing is wrong.
+std::string compare(const Look& one, const Look& other) {
+  const graph::Program &first = one.program, &second = other.program;
+  const char* differs = "its body does something else each time";
+  if (one.inputs != other.inputs || one.given != other.given || one.decision != other.decision ||
+      one.as_truth != other.as_truth || one.result_shape != other.result_shape ||
+      first.instructions.size() != second.instructions.size() || first.outputs != second.outputs ||
+      first.constants.size() != second.constants.size()) {
+    return differs;
+  }
+  for (size_t i = 0; i < first.instructions.size(); ++i) {
+    const graph::Instruction &a = first.instructions[i], &b = second.instructions[i];
+    if (a.op->random) return "its body draws random numbers";
+    if (a.op != b.op || !(a.attributes == b.attributes) ||
+        !std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end())) {
+      return differs;
+    }
+  }
+  for (size_t i = 0; i < first.constants.size(); ++i) {
+    const Value &a = first.constants[i], &b = second.constants[i];
+    if (a == b && !a->is_number) return "it reads a tensor from outside, where it is not seen";
+    if (!a.array().storage || !b.array().storage || a.dtype() != b.dtype() ||
+        a.sizes() != b.sizes()) {
+      return differs;
+    }
+    const Array x = graph::own_memory(a), y = graph::own_memory(b);
+    if (std::memcmp(x.data(), y.data(), a.count() * tensor::item_size(a.dtype())) != 0)
+      return differs;
+  }
+  const int results = first.input_count + static_cast<int>(first.constants.size());
+  for (int slot : first.outputs) {
+    if (slot >= first.input_count && slot < results) return "it returns what no op has made";
+  }
+  return {};
+}
+
+std::shared_ptr<graph::ProgramOp> make_op(const PyCell& cell, size_t leaves, Look& look) {
+  const size_t parameters = PyList_GET_SIZE(cell.parameters);
+  Values metas;
+  uint32_t weights = 0;
+  for (size_t i = 0; i < look.inputs.size(); ++i) {
+    const size_t place = look.inputs[i];
+    metas.push_back(meta_of(look.known[place]));
+    if (place >= leaves && place < leaves + parameters && i < 32) weights |= 1u << i;
+  }
+  const char* name = PyUnicode_AsUTF8(cell.name);
+  return std::make_shared<graph::ProgramOp>(name ? name : "cell", std::move(look.program), metas,
+                                            weights, graph::BatchRule(exec::run_program_rows));
+}
+
+}  // namespace
+
+Part::~Part() { bury(std::move(op)); }
+
+std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t count,
+                                   const Arguments& arguments, std::span<const Step> steps,
+                                   std::string& refusal) {
+  Look look(steps);
+  refusal = look_once(cell, args, count, arguments, look);
+  // After what was read the body raises: the call will, too.
+  if (look.failed && !steps.empty()) return refusal.clear(), nullptr;
+  if (refusal.empty()) {
+    Look again(steps);
+    refusal = look_once(cell, args, count, arguments, again);
+    if (refusal.empty()) refusal = compare(look, again);
+  }
+  if (!refusal.empty()) return nullptr;
+  auto part = std::make_shared<Part>();
+  if (look.decision < 0 || !look.program.outputs.empty())
+    part->op = make_op(cell, arguments.leaves.size(), look);
+  part->inputs = std::move(look.inputs);
+  part->given = std::move(look.given);
+  part->decision = look.decision;
+  part->as_truth = look.as_truth;
+  part->result = std::move(look.result);
+  return part;
+}
+
+int64_t decide(const Value& value, bool as_truth) {
+  return static_cast<Look&>(*modes.tracer).decide(value, as_truth);
+}
+
+}  // namespace weft::bind

@@ -1,0 +1,78 @@
+// What a cell is given, taken apart into tensors and floats, and put together again.
+#pragma once
+
+#include <string>
+
+#include "weft/base/small_vector.h"
+#include "weft/bind/python.h"
+
+namespace weft::bind {
+
+// The arguments of one call: tensors and floats in a row, and how they were nested.
+struct Arguments {
+  base::SmallVector<Value, 8> leaves;
+  // "T" a tensor, "N" a float, "O" None, brackets around containers, else its repr
+  std::string shape;
+};
+
+// False: something that a cell cannot take apart.
+inline bool flatten(PyObject* object, Arguments& arguments) {
+  if (object == Py_None) {
+    arguments.shape += 'O';
+    return true;
+  }
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    arguments.shape += PyTuple_Check(object) ? '(' : '[';
+    if (PyTuple_Check(object) && !PyTuple_CheckExact(object))
+      arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+      if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments)) return false;
+    }
+    arguments.shape += ')';
+    return true;
+  }
+  if (is_tensor(object)) {
+    arguments.shape += 'T';
+    arguments.leaves.push_back(value_of(object));
+    return true;
+  }
+  // Ints are counts and sizes more often than operands.
+  if (PyLong_Check(object) || PyUnicode_Check(object)) {
+    const Object text = Object::check(PyObject_Repr(object));
+    arguments.shape += PyUnicode_AsUTF8(text.get());
+    arguments.shape += ',';
+    return true;
+  }
+  if (PyFloat_Check(object)) {
+    arguments.shape += 'N';
+    arguments.leaves.push_back(number_from_python(object));
+    return true;
+  }
+  return false;
+}
+
+// The same nesting with other leaves, which `next` gives one after the other.
+template <class Next>
+Object rebuild(PyObject* like, const Next& next) {
+  if (is_tensor(like) || PyFloat_Check(like)) return next();
+  if (PyTuple_Check(like) || PyList_CheckExact(like)) {
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
+    Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next).release();
+      if (PyTuple_Check(like)) {
+        PyTuple_SET_ITEM(result.get(), i, item);
+      } else {
+        PyList_SET_ITEM(result.get(), i, item);
+      }
+    }
+    if (PyTuple_CheckExact(like) || PyList_CheckExact(like)) return result;
+    auto* type = reinterpret_cast<PyObject*>(Py_TYPE(like));
+    const bool is_named = PyObject_HasAttrString(type, "_make");
+    return Object::check(is_named ? PyObject_CallMethod(type, "_make", "(O)", result.get())
+                                  : PyObject_CallOneArg(type, result.get()));
+  }
+  return Object::borrow(like);
+}
+
+}  // namespace weft::bind
