@@ -1,4 +1,4 @@
-"""What is pending is recorded op by op, or in strands: nearly all tests hold for both."""
+"""What is pending is recorded op by op, or in strands and cells: nearly all tests hold for both."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from weft import _core
+from weft.batching.mapping import Mapped
 
 NEVER = 2**62
 
@@ -28,7 +29,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def strand_threshold(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let strands begin at once, or never."""
+    """Let strands, and cells that nobody declared, begin at once, or never."""
     before = _core.set_strand_threshold(request.param)
+    warm, Mapped.warm = Mapped.warm, request.param
     yield
     _core.set_strand_threshold(before)
+    Mapped.warm = warm

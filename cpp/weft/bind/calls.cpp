@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "weft/bind/cell.h"
+#include "weft/bind/look.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
 
@@ -91,8 +92,10 @@ PyObject* call_op(PyObject* object, PyObject* const* args, size_t flags, PyObjec
 // A function that makes a tensor of a number, alone, in the plain way.
 PyObject* call_on_number(PyObject* object, PyObject* const* args, size_t flags,
                          PyObject* keywords) {
-  if (PyVectorcall_NARGS(flags) != 1 || keywords ||
-      !(PyLong_CheckExact(args[0]) || PyFloat_CheckExact(args[0]))) {
+  const bool is_alone = PyVectorcall_NARGS(flags) == 1 && !keywords;
+  if (is_alone && is_looked_at() && PyObject_HasAttrString(args[0], "weft_tensor"))
+    return PyObject_GetAttrString(args[0], "weft_tensor");  // it stands for an integer
+  if (!is_alone || !(PyLong_CheckExact(args[0]) || PyFloat_CheckExact(args[0]))) {
     return call_body(*reinterpret_cast<PyCell*>(object), args, flags, keywords);
   }
   return guarded([&] { return wrap(tensor_from_python(args[0], std::nullopt)); });
@@ -223,10 +226,14 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
 
 }  // namespace
 
+PyObject* plain_forward(PyObject* module) {
+  const bool is_plain = Py_TYPE(module)->tp_call == call_module && !has_hooks(module);
+  return is_plain ? forward_of_class(module) : nullptr;
+}
+
 PyObject* cell_of(PyObject* callable) {
   if (Py_TYPE(callable) == cell_type) return callable;
-  const bool is_module = Py_TYPE(callable)->tp_call == call_module && !has_hooks(callable);
-  return is_module ? cell_of_module(callable, forward_of_class(callable)) : nullptr;
+  return cell_of_module(callable, plain_forward(callable));
 }
 
 void define_calls(PyObject* module) {

@@ -7,6 +7,7 @@
 #include "weft/bind/look.h"
 #include "weft/graph/observer.h"
 #include "weft/graph/record.h"
+#include "weft/tensor/promotion.h"
 
 namespace weft::bind {
 
@@ -17,6 +18,7 @@ struct Signature {
   std::vector<bool> numbers;
   std::vector<graph::Meta> parameters;
   bool grad;
+  DType default_dtype;
   std::shared_ptr<Part> first;  // none: the body runs as it is
 };
 
@@ -26,14 +28,16 @@ using graph::modes;
 
 PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
-constexpr size_t most_parts = 256;  // of a signature
-uint64_t module_epoch = 0;          // how often an attribute of any module was set
+constexpr size_t most_undeclared = 8;  // of a cell that nobody declared
+constexpr size_t most_parts = 256;     // of a signature
+uint64_t module_epoch = 0;             // how often an attribute of any module was set
 
 PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
 
 void set_note(PyCell& cell, const char* note) {
   if (*cell.note == note) return;
   *cell.note = note;
+  if (cell.undeclared) return;
   if (cell.note->empty()) {
     if (PyDict_DelItem(inlined_cells, cell.name) < 0) PyErr_Clear();  // another of that name did
     return;
@@ -119,7 +123,10 @@ bool fits(const Signature& signature, PyObject* parameters) {
   return true;
 }
 bool fits(const Signature& signature, const Arguments& arguments) {
-  if (signature.grad != modes.grad || signature.shape != arguments.shape) return false;
+  if (signature.grad != modes.grad || signature.default_dtype != tensor::default_dtype ||
+      signature.shape != arguments.shape) {
+    return false;
+  }
   for (size_t i = 0; i < signature.metas.size(); ++i) {
     const Value& leaf = arguments.leaves[i];
     if (leaf.dtype() != signature.metas[i].dtype || leaf->is_number != signature.numbers[i] ||
@@ -139,12 +146,14 @@ const Signature& signature_of(PyCell& cell, PyObject* const* args, size_t count,
   std::list<Signature> made(1);  // not among the others yet: they may go while the body runs
   made.front().shape = arguments.shape;
   made.front().grad = modes.grad;
+  made.front().default_dtype = tensor::default_dtype;
   for (const Value& leaf : arguments.leaves) {
     made.front().metas.push_back({leaf.sizes(), leaf.dtype()});
     made.front().numbers.push_back(leaf->is_number);
   }
-  std::string refusal;
-  made.front().first = look_at_body(cell, args, count, arguments, {}, refusal);
+  std::string refusal = "it is called in too many ways";
+  if (!cell.undeclared || cell.signatures->size() < most_undeclared)
+    made.front().first = look_at_body(cell, args, count, arguments, {}, refusal);
   if (!refusal.empty()) set_note(cell, refusal.c_str());
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
     const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
@@ -174,13 +183,20 @@ class CellCall {
   bool begin(const Signature*& likely);
   // Records a part. True: it was the last one.
   bool record_part();
+  // Of the first op of the part; 0: it has none.
+  graph::Position position() const {
+    return part_->op && !part_->op->program.instructions.empty()
+               ? part_->op->program.instructions[0].position
+               : 0;
+  }
   // What must be read to go on.
   Value to_read() const { return known(part_->decision); }
   // Reads it. False: the body must run as it is.
   bool read();
   PyObject* result() const {
     size_t next = 0;
-    return rebuild(part_->result.get(), [&] { return Object(wrap(made_[next++])); }).release();
+    return rebuild(part_->result.get(), [&](PyObject*) { return Object(wrap(made_[next++])); })
+        .release();
   }
 
  private:
@@ -198,11 +214,15 @@ class CellCall {
 };
 
 bool CellCall::begin(const Signature*& likely) {
+  arguments_ = {};
+  arguments_.plain = cell_.undeclared;
+  arguments_.integers = cell_.undeclared && !cell_.reads_integers;
   for (size_t i = 0; i < count_; ++i) {
     if (!flatten(args_[i], arguments_)) return false;
   }
   if (!likely || !fits(*likely, arguments_))
     likely = &signature_of(cell_, args_, count_, arguments_);
+  if (arguments_.integers && cell_.reads_integers) return begin(likely);  // as was seen just now
   part_ = likely->first;
   parameters_ = Object::borrow(cell_.parameters);
   return part_ && !part_->refused;
@@ -290,13 +310,16 @@ namespace {
 // Calls a cell for some examples: what they read is computed for all together. False: the body must
 // run as it is for one of them.
 bool call_together(PyCell& cell, PyObject* results, Py_ssize_t first, Py_ssize_t end) {
+  if (PyErr_CheckSignals() < 0) throw PythonError{};
   if (!look_around(cell)) return false;
+  const graph::Position asked_at = modes.position;
   std::vector<CellCall> calls;
   calls.reserve(end - first);
   const Signature* likely = nullptr;
   std::vector<Py_ssize_t> waiting;
   auto record_part = [&](Py_ssize_t i) {
     CellCall& call = calls[i - first];
+    if (const graph::Position position = call.position()) modes.position = position;
     if (!call.record_part()) return waiting.push_back(i);
     PyList_SetItem(results, i, Object::check(call.result()).release());
   };
@@ -308,6 +331,7 @@ bool call_together(PyCell& cell, PyObject* results, Py_ssize_t first, Py_ssize_t
   while (!waiting.empty()) {
     std::vector<Value> values;
     for (Py_ssize_t i : waiting) values.push_back(calls[i - first].to_read());
+    modes.position = asked_at;
     graph::demand(values);
     for (Py_ssize_t i : std::exchange(waiting, {})) {
       modes.example = static_cast<int32_t>(i);
@@ -326,7 +350,10 @@ PyObject* map_cell(PyObject*, PyObject* args) {
   Py_ssize_t width;
   if (!PyArg_ParseTuple(args, "OOn", &function, &examples, &width)) return nullptr;
   const Object cell = Object::borrow(cell_of(function));
-  if (!cell || modes.observer || modes.tracer || modes.executor || modes.vmap) Py_RETURN_NONE;
+  if (!cell || modes.observer || modes.tracer || modes.executor || modes.vmap ||
+      modes.keep_values || modes.save_hooks) {
+    Py_RETURN_NONE;
+  }
   Object results(PySequence_List(examples));  // an example, until its result is there
   if (!results) return nullptr;
   const Object kept(PySequence_Tuple(results.get()));
@@ -350,7 +377,8 @@ PyObject* map_cell(PyObject*, PyObject* args) {
 PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyObject *body, *name, *renew;
-    if (!PyArg_ParseTuple(args, "OUO", &body, &name, &renew)) throw PythonError{};
+    int undeclared = 0;
+    if (!PyArg_ParseTuple(args, "OUO|p", &body, &name, &renew, &undeclared)) throw PythonError{};
     Object parameters = Object::check(PyList_New(0));
     Object self = Object::check(type->tp_alloc(type, 0));
     auto& cell = *reinterpret_cast<PyCell*>(self.get());
@@ -366,6 +394,8 @@ PyObject* make_cell(PyTypeObject* type, PyObject* args, PyObject*) {
     cell.guards = new std::vector<Guard>();
     cell.epoch = UINT64_MAX;
     cell.as_it_is = false;
+    cell.undeclared = undeclared != 0;
+    cell.reads_integers = false;
     cell.signatures = new std::list<Signature>();
     cell.note = new std::string();
     return self.release();
@@ -425,11 +455,16 @@ PyObject* get_programs(PyObject* object, void*) {
   });
 }
 
+PyObject* find_forward(PyObject*, PyObject* module) {
+  PyObject* forward = plain_forward(module);
+  return Py_NewRef(forward ? forward : Py_None);
+}
 PyObject* bump_epoch(PyObject*, PyObject*) {
   ++module_epoch;
   Py_RETURN_NONE;
 }
 PyMethodDef module_methods[] = {
+    {"find_forward", find_forward, METH_O, "Return what runs when a module is called, or None."},
     {"map_cell", map_cell, METH_VARARGS, "Call a cell for many examples; None: it is not one."},
     {"bump_epoch", bump_epoch, METH_NOARGS, "Say that an attribute of a module was set."},
     {},

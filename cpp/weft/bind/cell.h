@@ -31,6 +31,8 @@ struct PyCell {
   std::vector<Guard>* guards;
   uint64_t epoch;  // of the modules, when that was last asked
   bool as_it_is;
+  bool undeclared;      // nobody said that it is one: what is given to it and by it must be plain
+  bool reads_integers;  // of those that it is given: not all of them just become tensors
   std::list<Signature>* signatures;
   std::string* note;  // why a body runs as it is
 };
@@ -45,6 +47,8 @@ inline PyObject* call_body(PyCell& cell, PyObject* const* args, size_t flags, Py
 PyObject* call_cell(PyObject* cell, PyObject* const* args, size_t flags, PyObject* keywords);
 // The cell that runs when this is called with tensors, borrowed; null: there is none.
 PyObject* cell_of(PyObject* callable);
+// What runs when this module is called, and nothing around it, borrowed; null: something else does.
+PyObject* plain_forward(PyObject* module);
 
 // How objects of the other types are called.
 PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords);

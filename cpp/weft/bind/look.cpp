@@ -222,8 +222,13 @@ void run_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments
   std::vector<Object> given;
   std::vector<PyObject*> stack;
   size_t next = 0;
+  auto stand_in = [&](PyObject* leaf) {
+    Object tensor = Object::check(wrap(look.known[next++]));
+    if (!PyLong_CheckExact(leaf)) return tensor;
+    return Object::check(PyObject_CallMethod(cell.renew, "stand_in", "OO", leaf, tensor.get()));
+  };
   for (size_t i = 0; i < count; ++i) {
-    given.push_back(rebuild(args[i], [&] { return Object::check(wrap(look.known[next++])); }));
+    given.push_back(rebuild(args[i], stand_in, arguments.integers));
     stack.push_back(given.back().get());
   }
   static const LookExecutor executor;
@@ -242,6 +247,20 @@ std::string take_error() {
   return text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
 }
 
+// Whether each result has memory of its own: nobody could tell it from what the body would give.
+bool gives_new_tensors(const graph::Program& program) {
+  std::vector<bool> is_new(program.slot_count);
+  for (const graph::Instruction& instruction : program.instructions) {
+    for (int i = 0; i < instruction.output_count; ++i)
+      is_new[instruction.first_output + i] = !instruction.op->is_view();
+  }
+  return std::all_of(program.outputs.begin(), program.outputs.end(), [&](int slot) {
+    const bool was_new = slot >= 0 && is_new[slot];
+    if (was_new) is_new[slot] = false;  // once
+    return was_new;
+  });
+}
+
 // Fills in what was seen. Returns why it cannot be repeated; empty: it can.
 std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
                       Look& look) {
@@ -249,9 +268,17 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   run_body(cell, args, count, arguments, look);
   const bool stopped = look.decision >= 0;
   std::string error;
-  if (!look.result) error = take_error();
+  if (!look.result && stopped) PyErr_Clear();
+  if (!look.result && !stopped) error = take_error();
   const Object changed =
       Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
+  if (arguments.integers) {
+    const Object read = Object::check(PyObject_CallMethod(cell.renew, "integers_were_read", ""));
+    if (read.get() == Py_True || !error.empty()) {  // an op may not have known what it is
+      cell.reads_integers = true;
+      return "it reads integers";
+    }
+  }
   if (!look.refusal.empty()) return "its body " + look.refusal;
   if (stopped) {
     look.result = Object();
@@ -268,6 +295,8 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   std::vector<Value> outputs;
   for (graph::TensorData* tensor : look.results) outputs.push_back(tensor->value());
   look.end_part(outputs);
+  if (cell.undeclared && !gives_new_tensors(look.program))
+    return "it gives what others may have, too";
   return {};
 }
 
@@ -331,13 +360,14 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
                                    std::string& refusal) {
   Look look(steps);
   refusal = look_once(cell, args, count, arguments, look);
-  // After what was read the body raises: the call will, too.
-  if (look.failed && !steps.empty()) return refusal.clear(), nullptr;
   if (refusal.empty()) {
     Look again(steps);
     refusal = look_once(cell, args, count, arguments, again);
     if (refusal.empty()) refusal = compare(look, again);
   }
+  // After what was read the body raises, and so will the call; or it takes integers another way.
+  const bool for_now = arguments.integers && cell.reads_integers;
+  if ((look.failed && !steps.empty()) || for_now) return refusal.clear(), nullptr;
   if (!refusal.empty()) return nullptr;
   auto part = std::make_shared<Part>();
   if (look.decision < 0 || !look.program.outputs.empty())

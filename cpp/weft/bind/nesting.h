@@ -11,8 +11,11 @@ namespace weft::bind {
 // The arguments of one call: tensors and floats in a row, and how they were nested.
 struct Arguments {
   base::SmallVector<Value, 8> leaves;
-  // "T" a tensor, "N" a float, "O" None, brackets around containers, else its repr
+  // "T" a tensor, "N" a float, "I" an integer that is a leaf, "O" None, brackets around containers,
+  // else its repr
   std::string shape;
+  bool plain = false;     // nothing may be of a class derived from another
+  bool integers = false;  // are leaves: tensors without dimensions
 };
 
 // False: something that a cell cannot take apart.
@@ -22,9 +25,10 @@ inline bool flatten(PyObject* object, Arguments& arguments) {
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    const bool is_derived = PyTuple_Check(object) && !PyTuple_CheckExact(object);
+    if (is_derived && arguments.plain) return false;
     arguments.shape += PyTuple_Check(object) ? '(' : '[';
-    if (PyTuple_Check(object) && !PyTuple_CheckExact(object))
-      arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
+    if (is_derived) arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
       if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments)) return false;
     }
@@ -32,18 +36,34 @@ inline bool flatten(PyObject* object, Arguments& arguments) {
     return true;
   }
   if (is_tensor(object)) {
+    const bool is_plain = Py_TYPE(object) == tensor_type && meta_of(object).is_contiguous();
+    if (arguments.plain && !is_plain) return false;
     arguments.shape += 'T';
     arguments.leaves.push_back(value_of(object));
     return true;
   }
+  if (arguments.integers && PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow) return false;
+    Array array = Array::allocate({}, DType::i64);
+    *array.as<int64_t>() = number;
+    arguments.shape += 'I';
+    arguments.leaves.emplace_back(std::move(array));
+    return true;
+  }
   // Ints are counts and sizes more often than operands.
   if (PyLong_Check(object) || PyUnicode_Check(object)) {
+    const bool is_plain =
+        PyLong_CheckExact(object) || PyBool_Check(object) || PyUnicode_CheckExact(object);
+    if (arguments.plain && !is_plain) return false;
     const Object text = Object::check(PyObject_Repr(object));
     arguments.shape += PyUnicode_AsUTF8(text.get());
     arguments.shape += ',';
     return true;
   }
   if (PyFloat_Check(object)) {
+    if (arguments.plain && !PyFloat_CheckExact(object)) return false;
     arguments.shape += 'N';
     arguments.leaves.push_back(number_from_python(object));
     return true;
@@ -51,15 +71,16 @@ inline bool flatten(PyObject* object, Arguments& arguments) {
   return false;
 }
 
-// The same nesting with other leaves, which `next` gives one after the other.
+// The same nesting with other leaves, which `next` gives one after the other, for what was there.
 template <class Next>
-Object rebuild(PyObject* like, const Next& next) {
-  if (is_tensor(like) || PyFloat_Check(like)) return next();
+Object rebuild(PyObject* like, const Next& next, bool integers = false) {
+  if (is_tensor(like) || PyFloat_Check(like) || (integers && PyLong_CheckExact(like)))
+    return next(like);
   if (PyTuple_Check(like) || PyList_CheckExact(like)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
     Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next).release();
+      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next, integers).release();
       if (PyTuple_Check(like)) {
         PyTuple_SET_ITEM(result.get(), i, item);
       } else {

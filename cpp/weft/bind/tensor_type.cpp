@@ -320,7 +320,8 @@ PyObject* get_dtype(PyObject* self, void*) {
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLongLong(meta_of(self).rank()); }
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] {
-    graph::refuse_in_program("asks whether a gradient is needed");
+    if (tensor::is_floating(meta_of(self).dtype))
+      graph::refuse_in_program("asks whether a gradient is needed");
     return PyBool_FromLong(tensor_of(self).requires_grad());
   });
 }

@@ -210,8 +210,8 @@ class Runner {
     modes.grad = pending.grad;
     Values outputs;
     try {
-      outputs = pending.op_count() > 1 ? OneRow(pending, wanted_of(std::array{&pending})).run()
-                                       : run_op(*pending.op, pending.inputs, pending.attributes);
+      outputs = pending.op->is_program() ? OneRow(pending, wanted_of(std::array{&pending})).run()
+                                         : run_op(*pending.op, pending.inputs, pending.attributes);
     } catch (const base::Error& error) {
       std::string where = base::text(" (recorded at ", graph::position_text(modes.position));
       if (pending.example >= 0) where += base::text(", example ", pending.example);
@@ -234,12 +234,12 @@ class Runner {
     return graph::record(op, inputs, attributes);
   }
 
-  // A strand by itself.
+  // A strand or a cell by itself.
   class OneRow : public ProgramRun {
    public:
     OneRow(const Pending& pending, const std::vector<bool>& wanted)
-        : ProgramRun(static_cast<const graph::ProgramOp&>(*pending.op), wanted, 1),
-          steps_(graph::steps_of(*pending.step)) {
+        : ProgramRun(static_cast<const graph::ProgramOp&>(*pending.op), wanted, 1) {
+      if (pending.op_count() > 1) steps_ = graph::steps_of(*pending.step);
       for (size_t i = 0; i < pending.inputs.size(); ++i) set_input(i, pending.inputs[i]);
     }
 
@@ -247,10 +247,14 @@ class Runner {
     Values apply(const graph::Instruction& instruction, const Values& given) override {
       return run_op(*instruction.op, given, instruction.attributes);
     }
-    void at(size_t k) override { modes.position = steps_[k]->position; }
-    void skip() override { graph::count_dropped(1); }
+    void at(size_t k) override {
+      modes.position = steps_.empty() ? op_.program.instructions[k].position : steps_[k]->position;
+    }
+    void skip() override {
+      if (!steps_.empty()) graph::count_dropped(1);
+    }
 
-    const std::vector<const graph::Step*> steps_;
+    std::vector<const graph::Step*> steps_;  // of a strand
   };
 
   // Which outputs somebody holds, of any row or of what computes the same.

@@ -25,7 +25,7 @@ from weft import _core
 from weft._tensor import device
 
 _MOST_GUARDS = 256
-_MISSING = object()
+MISSING = object()
 # What cannot change while it is the same object.
 _CONSTANTS = (
     *(int, float, complex, str, bytes, bool, frozenset, type(None), type, Enum, range, ModuleType),
@@ -119,12 +119,16 @@ class Captures:
 
     Attributes:
         unknown: What it reads of which nobody can tell whether it has changed; empty if nothing.
+        functions: Those of the user's that it may call, each with its first argument.
+        found: What else was found on the way.
     """
 
     def __init__(self) -> None:
         self.tensors: list[_core.Tensor] = []
         self.modules: list[Any] = []
         self.unknown = ""
+        self.functions: list[tuple[FunctionType, Any]] = []
+        self.found: list[Any] = []
         self._guards: dict[tuple[int, Any], tuple[Any, Any, Any]] = {}
         self._visits: dict[int, int] = {}  # how often a tensor was found
         self._names: set[str] = set()  # attributes that code takes of whatever it has
@@ -171,7 +175,7 @@ class Captures:
 
     # ---- functions -------------------------------------------------------------------------------
 
-    def read_function(self, function: Any, owner: Any = _MISSING) -> None:
+    def read_function(self, function: Any, owner: Any = MISSING) -> None:
         """Look at what a function reads; its first argument is `owner`, if that is given."""
         if isinstance(function, MethodType):
             owner, function = function.__self__, function.__func__
@@ -183,7 +187,8 @@ class Captures:
         self._names.update(read_names(code))
         if not self._is_new(code, owner, *(function.__closure__ or ())):
             return
-        owner_name = code.co_varnames[0] if code.co_argcount and owner is not _MISSING else None
+        self.functions.append((function, owner))
+        owner_name = code.co_varnames[0] if code.co_argcount and owner is not MISSING else None
         closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for path in read_paths(code):
             if path.name == owner_name and path.kind != "global":
@@ -203,7 +208,7 @@ class Captures:
             if not self._is_new(part):
                 continue
             for kind in type(part).__mro__:
-                self.read_function(kind.__dict__.get("forward"), part)
+                self._read_method(kind, "forward", part)
 
     def follow_names(self) -> None:
         """Look at what is reached by names that are not known: an attribute of each module.
@@ -217,32 +222,42 @@ class Captures:
                 if _is_ours(type(part)):
                     continue
                 for name in list(self._names):
-                    found = part.__dict__.get(name, _MISSING)
-                    if found is _MISSING:
+                    found = part.__dict__.get(name, MISSING)
+                    if found is MISSING:
                         self._read_attribute_of_class(part, name)
                     elif not isinstance(found, _core.Tensor):
                         self._visit(found, f"{type(part).__name__}.{name}")
 
+    def _read_method(self, kind: Any, name: str, owner: Any) -> None:
+        found = kind.__dict__.get(name)
+        if found is not None and not _is_ours(kind):
+            for place in cast(
+                "tuple[Any, ...]", (kind, type(owner))
+            ):  # of which one may hide the other's later
+                self._guard(place, name, getattr(place, name, None))
+        self.read_function(found, owner)
+
     def _read_attribute_of_class(self, value: Any, name: str) -> None:
         """Look at a method, a property, or what all instances share."""
         for kind in type(value).__mro__:
-            found = kind.__dict__.get(name, _MISSING)
-            if found is _MISSING or _is_ours(kind):
+            found = kind.__dict__.get(name, MISSING)
+            if found is MISSING or _is_ours(kind):
                 continue
             if isinstance(found, property):
                 self.read_function(found.fget, value)
             elif isinstance(found, (FunctionType, _core.Cell, _core.CellForward)):
-                self.read_function(found, value)
+                self._read_method(kind, name, value)
             elif isinstance(found, (staticmethod, classmethod)):
                 self.read_function(cast("Any", found).__func__)
             else:
                 self._guard(value, name, getattr(value, name, None))
+                self._visit(found, f"{type(value).__name__}.{name}")
 
     # ---- paths -----------------------------------------------------------------------------------
 
     def _read(self, container: Any, key: Any, path: Path) -> None:
         found = _look_up(container, key)
-        if found is _MISSING:
+        if found is MISSING:
             return
         if not isinstance(found, ModuleType):
             self._guard(container, key, found)
@@ -270,7 +285,7 @@ class Captures:
                     break
                 container = value
             found = _look_up(container, key)
-            if found is _MISSING:
+            if found is MISSING:
                 break
             if _is_module(value):
                 self.read_module(value)  # setting an attribute of a module is seen by itself
@@ -282,6 +297,7 @@ class Captures:
 
     def _visit(self, value: Any, path: str) -> None:
         """Note what was found: a tensor, or what in turn reads others."""
+        self.found.append(value)
         if isinstance(value, _CONSTANTS):
             pass
         elif isinstance(value, _core.Tensor):
@@ -345,7 +361,7 @@ def _look_up(container: Any, key: Any) -> Any:
             return cast("Any", container)[key]
         return getattr(container, key)
     except (ValueError, LookupError, AttributeError, TypeError):
-        return _MISSING
+        return MISSING
 
 
 def _is_module(value: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast, overload
 
 from weft import _core, pytree
 from weft.batching.captures import Captures, Guard
+from weft.batching.purity import why_not_pure
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
@@ -17,16 +18,66 @@ Target = TypeVar("Target", bound=Callable[..., Any])
 _MOST_CHANGES = 64
 
 
-class Watch:
-    """Tells whether what a cell's body reads from outside has changed since the last look."""
+class Integer:
+    """Stands for an integer of an example while a body is looked at.
 
-    def __init__(self, body: Any) -> None:
+    `weft.tensor` makes it what it is for each call. Who does anything else with it gets the number
+    that it is in this one, and that is noted.
+    """
+
+    __slots__ = ("weft_tensor", "weft_value", "weft_was_read")
+    __class__: Any = property(lambda _: int)  # type: ignore[assignment] - to isinstance it is one
+
+    def __init__(self, value: int, tensor: _core.Tensor) -> None:
+        self.weft_value = value
+        self.weft_tensor = tensor
+        self.weft_was_read = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.weft_was_read = True
+        return getattr(self.weft_value, name)
+
+
+def _reading(name: str) -> Callable[..., Any]:
+    def method(self: Integer, *args: Any) -> Any:
+        self.weft_was_read = True
+        return getattr(self.weft_value, name)(*args)
+
+    return method
+
+
+_NOT_READING = {
+    *("__class__", "__init__", "__new__", "__getattribute__", "__setattr__", "__delattr__"),
+    *("__doc__", "__init_subclass__", "__subclasshook__"),
+}
+for _name in dir(int):
+    if _name.startswith("__") and _name not in _NOT_READING:
+        setattr(Integer, _name, _reading(_name))
+
+
+def _taken(items: list[Any]) -> list[Any]:
+    taken = items.copy()
+    items.clear()
+    return taken
+
+
+class Watch:
+    """Tells whether what a cell's body reads from outside has changed since the last look.
+
+    Args:
+        body: A function or method.
+        prove: Whether it must be seen to be pure, as nobody has said that it is.
+    """
+
+    def __init__(self, body: Any, *, prove: bool = False) -> None:
         self.body = body
+        self.prove = prove
         self.owner = getattr(body, "__self__", None)  # of a module's cell: the module
         self.parts: list[tuple[int, int]] | None = None
         self.modules: list[Any] = []
         self.guards: list[Guard] = []
         self.changes = 0
+        self.integers: list[Integer] = []
 
     def __call__(self, changed: bool) -> tuple[list[_core.Tensor], list[Guard]] | str | None:
         """Return what the body reads and where it was found, or None if nothing has changed.
@@ -53,8 +104,19 @@ class Watch:
             return f"it reads {captures.unknown} from outside, which may change"
         if self.changes > _MOST_CHANGES:
             return "what it reads from outside changes again and again"
+        if self.prove and (reason := why_not_pure(captures)):
+            return f"it is not known to be pure: {reason}"
         self.guards = captures.guards()
         return captures.parameters(), self.guards
+
+    def stand_in(self, value: int, tensor: _core.Tensor) -> Integer:
+        """Return what a body that is looked at is given in the place of an integer."""
+        self.integers.append(Integer(value, tensor))
+        return self.integers[-1]
+
+    def integers_were_read(self) -> bool:
+        """Tell whether the last look did more with integers than making tensors of them."""
+        return any(one.weft_was_read for one in _taken(self.integers))
 
     def save(self) -> list[tuple[Any, Any]]:
         """Return the places that the body is known to read, each with a copy of what is there."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from types import FunctionType, MethodType
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from weft import _core, pytree
+from weft.batching.cells import Watch
 
 Example = TypeVar("Example")
 Result = TypeVar("Result")
@@ -315,7 +318,7 @@ def map(
         # Other examples must not see what this one holds, and those of a map inside it must.
         return _one_by_one(function, examples, return_exceptions)
     if isinstance(examples, (list, tuple)):
-        results = _core.map_cell(function, examples, width)
+        results = _without_fibers(function, cast("list[Any] | tuple[Any, ...]", examples), width)
         if results is not None:
             _core.draw_map()  # as if streams had been made for the examples
             if _running.hub is None:
@@ -326,6 +329,66 @@ def map(
     results = _outermost(function, iter(examples), width, return_exceptions)
     _compute(results, return_exceptions)
     return results
+
+
+class Mapped:
+    """What was found out about a function that is mapped: it may be a cell that nobody declared."""
+
+    # After so many examples: it takes as long as running some of them.
+    warm = 512
+    most_failures = 8
+
+    def __init__(self, function: Any = None) -> None:
+        self.function = function
+        self.examples = 0
+        self.cell: _core.Cell | None = None
+        self.failures = 0  # in a row
+        self.is_off = False
+
+    def __reduce__(self) -> tuple[type[Mapped], tuple[()]]:
+        return Mapped, ()
+
+    def __deepcopy__(self, memo: object) -> Mapped:
+        return Mapped()
+
+    def run(self, body: Any, examples: Any, width: int) -> list[Any] | None:
+        """Run the function as a cell, if it is seen to be pure."""
+        self.examples += len(examples)
+        if self.is_off or self.examples - len(examples) < self.warm or _is_traced():
+            return None
+        if self.cell is None:
+            name = type(body.__self__).__name__ if isinstance(body, MethodType) else body.__name__
+            self.cell = _core.Cell(body, name, Watch(body, prove=True), True)
+        results = _core.map_cell(self.cell, examples, width)
+        self.failures = self.failures + 1 if results is None else 0
+        self.is_off = bool(self.cell.note) or self.failures > self.most_failures
+        return results
+
+
+def _is_traced() -> bool:
+    """Tell whether somebody follows lines: those that are replayed are not run."""
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        return True
+    watching: Any = getattr(sys, "monitoring", None)
+    return watching is not None and any(watching.get_tool(tool) for tool in range(6))
+
+
+def _without_fibers(function: Any, examples: Any, width: int) -> list[Any] | None:
+    """Return the results if the function is a cell, declared or not; else None."""
+    results = _core.map_cell(function, examples, width)
+    if results is not None:
+        return results
+    body: Any = function if type(function) is FunctionType else None
+    called: Any = body
+    if isinstance(function, _core.Forward):
+        called = _core.find_forward(function)
+        body = MethodType(called, function) if type(called) is FunctionType else None
+    if body is None:
+        return None
+    known = function.__dict__.get("_weft_mapped")
+    if known is None or known.function is not called:
+        known = function.__dict__["_weft_mapped"] = Mapped(called)
+    return known.run(body, examples, width)
 
 
 def _compute(results: list[Any], return_exceptions: bool) -> None:

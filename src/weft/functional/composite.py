@@ -101,8 +101,7 @@ def named(function: _Function) -> _Function:
 def show_as(result: Any, name: str) -> None:
     """Let the last node of a result, or of each tensor of a tuple, go by a name."""
     for tensor in (result,) if isinstance(result, Tensor) else result:
-        if tensor.requires_grad:
-            _core.show_as(tensor, name)
+        _core.show_as(tensor, name)
 
 
 def _writer(function: Callable[..., Any], name: str, shown_as: str | None) -> Callable[..., Any]:
