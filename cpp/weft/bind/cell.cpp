@@ -339,6 +339,7 @@ bool call_together(PyCell& cell, PyObject* results, Py_ssize_t first, Py_ssize_t
       record_part(i);
     }
   }
+  modes.position = asked_at;
   return true;
 }
 

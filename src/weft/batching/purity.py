@@ -112,7 +112,7 @@ class Proof:
                 _check_value(at_hand)
             elif step.opname == "LOAD_DEREF":
                 at_hand = _closed_over(function, step.argval)
-            elif step.opname == "LOAD_FAST" and step.argval == first:
+            elif "LOAD_FAST" in step.opname and first and _last(step.argval) == first:
                 at_hand = owner
             elif step.opname not in ("CACHE", "EXTENDED_ARG"):
                 at_hand = _UNKNOWN
@@ -159,6 +159,11 @@ def _methods(kind: Any) -> Iterator[str]:
     for base in kind.__mro__:
         if not _is_users(base):
             yield from (name for name, value in base.__dict__.items() if callable(value))
+
+
+def _last(names: Any) -> Any:
+    """Return the name that is loaded last: some instructions load two."""
+    return cast("tuple[str, ...]", names)[-1] if isinstance(names, tuple) else names
 
 
 def _stored(step: dis.Instruction) -> tuple[str, ...]:
