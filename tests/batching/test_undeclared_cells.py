@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import pickle
 import random
 import sys
+import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -767,6 +769,28 @@ def test_lines_that_somebody_follows_are_run() -> None:
     finally:
         sys.settrace(before)
     assert len(lines) == 6
+
+
+def test_functions_that_are_mapped_go_at_once() -> None:
+    Mapped.warm = 100
+    big = weft.ones(3)
+    seen = weakref.ref(big)
+    weft.map(lambda x, big=big: x * big, vectors())
+    gc.disable()
+    try:
+        del big
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_models_that_became_cells_are_collected() -> None:
+    model = Router()
+    check(model, cell=True)
+    seen = weakref.ref(model)
+    del model
+    gc.collect()
+    assert seen() is None
 
 
 def test_it_waits_until_a_function_is_mapped_often() -> None:
