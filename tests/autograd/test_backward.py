@@ -30,6 +30,14 @@ def test_a_tensor_used_twice_gets_both_gradients() -> None:
     assert x.grad.tolist() == [2 * 2 + 3 * 4, 2 * 3 + 3 * 9]
 
 
+@pytest.mark.parametrize("count", [31, 32, 33, 40])
+def test_many_outputs_of_one_op_used_again(count: int) -> None:
+    x = weft.arange(float(count), requires_grad=True)
+    parts = x.unbind()
+    (sum(p * i for i, p in enumerate(parts)) + sum(parts) * 2 + sum(parts)).backward()
+    assert x.grad.tolist() == [i + 3 for i in range(count)]
+
+
 def test_accumulating_keeps_the_gradient_object() -> None:
     x = leaf(1)
     (x * 2).sum().backward()

@@ -71,11 +71,11 @@ class Arrivals {
     arrived.all_rows = true;
     if (!sum) {
       sum = std::move(gradient);
-    } else if (!is_recorded() && (arrived.owned & graph::bit_of(output))) {
+    } else if (!is_recorded() && (arrived.owned & own_bit(output))) {
       add_into(sum.array(), gradient.array());
     } else {
       sum = ops::add(sum, gradient);
-      arrived.owned |= graph::bit_of(output);
+      arrived.owned |= own_bit(output);
     }
   }
 
@@ -102,10 +102,10 @@ class Arrivals {
       if (!sum) {
         sum = row_by_row ? graph::Value(tensor::Array::allocate(meta.sizes, meta.dtype))
                          : ops::zeros(meta.sizes, meta.dtype);
-      } else if (!(arrived.owned & graph::bit_of(output))) {
+      } else if (!(arrived.owned & own_bit(output))) {
         sum = ops::clone(sum);
       }
-      arrived.owned |= graph::bit_of(output);
+      arrived.owned |= own_bit(output);
       add_rows_into(sum.array(), to, panel.array(), from, row_by_row ? &arrived.rows : nullptr);
     }
     if (arrived.all_rows) return;
@@ -115,6 +115,9 @@ class Arrivals {
   }
 
  private:
+  // The bit of an output in `owned`. Those beyond have none: their memory is never added into.
+  static uint32_t own_bit(uint32_t output) { return output < 32 ? 1u << output : 0; }
+
   // Rows wait to be multiplied together, until they take more memory than their product.
   static void wait(Arrived& arrived, graph::Value product) {
     const int64_t item = tensor::item_size(product.dtype());
