@@ -142,6 +142,36 @@ def test_gradients_of_each_example_in_the_scope(row: Row) -> None:
             assert_same(row, ours, theirs)
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+@pytest.mark.parametrize("row", [row for row in ROWS if row.order > 1], ids=row_id)
+def test_gradients_of_gradients_of_one_example(row: Row, shared: bool) -> None:
+    def differentiate(calls: list[Call], numbers: list[Any]) -> list[Any]:
+        """Differentiate all examples, and of the gradients those of one, then those of all."""
+        leaves = [leaf for call in calls for leaf in call.leaves]
+        total = weft.stack(numbers).sum()
+        if not leaves or not total.requires_grad:
+            return []
+        first = weft.autograd.grad(total, leaves, allow_unused=True, create_graph=True)
+        has_graph = [g is not None and g.requires_grad for g in first]
+        found = [*first, weft.tensor(has_graph).double()]
+        begin = len(calls[0].leaves)
+        for chosen in (range(begin, begin + len(calls[1].leaves)), range(len(leaves))):
+            parts = [first[i].square().sum() for i in chosen if has_graph[i]]
+            found += gradients_of(weft.stack(parts).sum(), calls) if parts else []
+        return found
+
+    for examples in examples_of(row):
+        eager, lazy = to_calls(row, examples), to_calls(row, examples)
+        if shared:
+            share(eager)
+            share(lazy)
+        _, numbers = run(row, eager)
+        with weft.lazy():
+            _, totals = run(row, lazy)
+            weft.stack(totals).tolist()
+        assert_same(row, differentiate(lazy, totals), differentiate(eager, numbers))
+
+
 @pytest.mark.fibers
 @pytest.mark.parametrize("row", [row for row in ROWS if row.order > 0], ids=row_id)
 def test_gradients_inside_a_map(row: Row) -> None:

@@ -67,6 +67,8 @@ class Arrivals {
     if (gradient->pending) [[unlikely]]
       return wait(arrived, std::move(gradient));
     graph::Value& sum = arrived.gradients[output];
+    if (sum && modes_.grad && graph::records_rows() && node->has_rows(output)) [[unlikely]]
+      return send_rows(edge, all_rows(sum), gradient, all_rows(sum));
     if (sum && is_row_by_row(arrived)) clear_rows(sum.array(), arrived.rows);
     arrived.all_rows = true;
     if (!sum) {
@@ -75,7 +77,7 @@ class Arrivals {
       add_into(sum.array(), gradient.array());
     } else {
       sum = ops::add(sum, gradient);
-      arrived.owned |= own_bit(output);
+      if (!is_recorded()) arrived.owned |= own_bit(output);
     }
   }
 
@@ -95,19 +97,15 @@ class Arrivals {
       arrived.rows.assign(static_cast<size_t>(meta.sizes[0]), false);
     }
     graph::Value& sum = arrived.gradients[output];
-    if (is_recorded()) {
-      sum = add_rows(sum ? sum : ops::zeros(meta.sizes, meta.dtype), to, panel, from);
-    } else {
-      const bool row_by_row = is_row_by_row(arrived);
-      if (!sum) {
-        sum = row_by_row ? graph::Value(tensor::Array::allocate(meta.sizes, meta.dtype))
-                         : ops::zeros(meta.sizes, meta.dtype);
-      } else if (!(arrived.owned & own_bit(output))) {
-        sum = ops::clone(sum);
-      }
-      arrived.owned |= own_bit(output);
-      add_rows_into(sum.array(), to, panel.array(), from, row_by_row ? &arrived.rows : nullptr);
+    const bool row_by_row = is_row_by_row(arrived);
+    if (!sum) {
+      sum = row_by_row ? graph::Value(tensor::Array::allocate(meta.sizes, meta.dtype))
+                       : ops::zeros(meta.sizes, meta.dtype);
+    } else if (!(arrived.owned & own_bit(output))) {
+      sum = copy_rows(sum);
     }
+    arrived.owned |= own_bit(output);
+    add_rows_to(sum, to, panel, from, row_by_row ? &arrived.rows : nullptr);
     if (arrived.all_rows) return;
     for (int32_t r : to) arrived.rows[r] = true;
     const auto missing = std::find(arrived.rows.begin(), arrived.rows.end(), false);

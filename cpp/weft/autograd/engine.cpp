@@ -80,7 +80,7 @@ class Backward {
     const Value& gradient = arrived.gradients[output];
     if (!gradient || row == graph::ValueData::whole) return gradient;
     if (!arrived.has_row(row)) return {};
-    return ops::clone(ops::select(gradient, 0, row));
+    return row_at(gradient, row);
   }
 
   void run_hooks(Arrived& arrived) {
@@ -99,13 +99,8 @@ class Backward {
                      gradient.sizes());
         }
         Value& all = gradients[hook.output];
-        if (hook.row == graph::ValueData::whole) {
-          all = std::move(replaced);
-        } else {
-          all = ops::cat({ops::slice(all, 0, 0, hook.row), ops::unsqueeze(replaced, 0),
-                          ops::slice(all, 0, hook.row + 1)},
-                         0);
-        }
+        all = hook.row == graph::ValueData::whole ? std::move(replaced)
+                                                  : with_row(all, hook.row, replaced);
       }
     }
     if (graph::KeptValues* kept = node.extras->kept.get()) {
@@ -189,18 +184,20 @@ class Backward {
   void visit_rows(Arrived& arrived) {
     Node& node = *arrived.node;
     std::vector<int32_t> live;  // empty: all, in a backward that is the first one
-    const bool all = arrived.all_rows && !node.extras->gathered &&
-                     node.extras->rows->released.empty() && !observer_;
+    const graph::Gathered* gathered = node.extras->gathered.get();
+    const bool all = arrived.all_rows && !gathered && node.extras->rows->released.empty() &&
+                     !observer_ && !modes_.grad;
     const auto count = all ? 0 : static_cast<int32_t>(node.extras->rows->count());
     live.reserve(static_cast<size_t>(count));
     for (int32_t r = 0; r < count; ++r) {
       if (arrived.has_row(r)) live.push_back(r);
     }
-    if (node.extras->gathered) return pass_on_rows(node, arrived.gradients[0], live);
+    if (gathered) return pass_on_rows(arrived, live);
     refuse_second_backward(node, live);
     const double begin = observer_ ? graph::seconds_now() : 0;
-    Values gradients = arrived.all_rows ? run_rule(node, arrived.gradients)
-                                        : run_rule_on_rows(node, arrived.gradients, live);
+    Values gradients = arrived.all_rows && !graph::records_rows()
+                           ? run_rule(node, arrived.gradients)
+                           : run_rule_on_rows(node, arrived.gradients, live);
     if (observer_) observer_->ran_rule({node, live, arrived.gradients, gradients, begin});
     std::vector<int32_t> places(live.size());
     std::iota(places.begin(), places.end(), 0);
@@ -221,8 +218,17 @@ class Backward {
   }
 
   // Rows that were collected from several places go back to them.
-  void pass_on_rows(Node& node, const Value& panel, std::span<const int32_t> live) {
+  void pass_on_rows(const Arrived& arrived, std::vector<int32_t>& live) {
+    const Node& node = *arrived.node;
+    const Value& panel = arrived.gradients[0];
     const graph::Gathered& gathered = *node.extras->gathered;
+    const std::vector<int32_t>& targets = gathered.targets;
+    if (!targets.empty()) {
+      live.clear();
+      for (size_t i = 0; i < targets.size(); ++i) {
+        if (arrived.has_row(targets[i])) live.push_back(static_cast<int32_t>(i));
+      }
+    }
     const auto source_of = [&](int32_t r) { return gathered.sources[r]; };
     std::vector<int32_t> from(live.size()), to(live.size());  // by sources
     std::vector<size_t> ends(node.edges.size() + 1);          // where each one's part ends
@@ -232,7 +238,7 @@ class Backward {
     for (int32_t r : live) {
       if (source_of(r) < 0) continue;
       const size_t place = ends[source_of(r)]++;
-      from[place] = r;
+      from[place] = targets.empty() ? r : targets[r];
       to[place] = gathered.rows[r];
     }
     size_t begin = 0;
@@ -245,8 +251,9 @@ class Backward {
       if (part_to[0] != graph::ValueData::whole) {
         send_rows(node.edges[i], part_to, panel, part_from);
       } else {
-        send(node.edges[i],
-             fit(ops::sum(rows_of(panel, part_from), graph::Dims{0}), node.input_meta(i)));
+        const Value sum = count == 1 ? row_at(panel, part_from[0])
+                                     : ops::sum(rows_of(panel, part_from), graph::Dims{0});
+        send(node.edges[i], fit(sum, node.input_meta(i)));
       }
     }
   }

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "ops.h"
-#include "weft/autograd/accumulate.h"
+#include "weft/autograd/row_rule.h"
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
+#include "weft/graph/tensor.h"
 
 namespace weft::autograd {
 
@@ -28,26 +30,64 @@ Value index_of(std::span<const int32_t> rows) {
 
 namespace {
 
+bool has_rows(const Value& value) {
+  const Node* node = value->producer.get();
+  return value.requires_grad() && node->extras && node->extras->rows;
+}
+
+// Makes the value one that is collected from rows, of none so far.
+graph::Gathered& gather(const Value& value) {
+  base::Ref<Node> node(new Node(nullptr, graph::current_position()));
+  node->outputs.emplace_back(value.sizes(), value.dtype());
+  node->extra().gathered = std::make_unique<graph::Gathered>();
+  auto table = std::make_shared<graph::RowTable>();
+  table->examples.assign(static_cast<size_t>(value.size(0)), -1);
+  node->extras->rows = std::make_unique<graph::Rows>();
+  node->extras->rows->table = std::move(table);
+  value->producer = std::move(node);
+  value->requires_grad = true;
+  return *value->producer->extras->gathered;
+}
+
+void add_source(Node& node, const Value& panel) {
+  node.inputs.emplace_back(panel.sizes(), panel.dtype());
+  node.edges.emplace_back(panel->producer, panel->output);
+  ++node.input_count;
+}
+
 // Lets gradients of some rows go back to those rows alone: the zeros that index_select sends to the
 // others would meet their infinities.
 void connect(const Value& part, const Value& panel, std::span<const int32_t> rows) {
-  const Node& producer = *panel->producer;
-  base::Ref<Node> node(new Node(nullptr, graph::current_position()));
-  node->outputs.emplace_back(part.sizes(), part.dtype());
-  node->inputs.emplace_back(panel.sizes(), panel.dtype());
-  node->edges.emplace_back(panel->producer, panel->output);
-  node->input_count = 1;
-  node->extra().gathered = std::make_unique<graph::Gathered>();
-  node->extras->gathered->sources.assign(rows.size(), 0);
-  node->extras->gathered->rows.assign(rows.begin(), rows.end());
-  auto table = std::make_shared<graph::RowTable>();
-  for (int32_t row : rows) table->examples.push_back(producer.extras->rows->table->examples[row]);
-  node->extras->rows = std::make_unique<graph::Rows>();
-  node->extras->rows->table = std::move(table);
-  part->producer = std::move(node);
+  graph::Gathered& gathered = gather(part);
+  add_source(*part->producer, panel);
+  gathered.sources.assign(rows.size(), 0);
+  gathered.rows.assign(rows.begin(), rows.end());
+}
+
+// Lets gradients of rows `to` of a sum go to the rows `from` of the panel.
+void note_rows(const Value& sum, std::span<const int32_t> to, const Value& panel,
+               std::span<const int32_t> from) {
+  if (!panel.requires_grad()) return;
+  if (!sum->producer) gather(sum);
+  Node& node = *sum->producer;
+  const graph::Edge* last = node.edges.empty() ? nullptr : &node.edges.back();
+  if (!last || last->node != panel->producer || last->output != panel->output)
+    add_source(node, panel);
+  graph::Gathered& gathered = *node.extras->gathered;
+  gathered.sources.insert(gathered.sources.end(), to.size(),
+                          static_cast<int32_t>(node.edges.size()) - 1);
+  gathered.rows.insert(gathered.rows.end(), from.begin(), from.end());
+  gathered.targets.insert(gathered.targets.end(), to.begin(), to.end());
+  node.sequence = Node::next_sequence();  // younger than what was added
 }
 
 }  // namespace
+
+std::vector<int32_t> all_rows(const Value& panel) {
+  std::vector<int32_t> rows(static_cast<size_t>(panel.size(0)));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
 
 Value rows_of(const Value& panel, std::span<const int32_t> rows) {
   bool all = panel.size(0) == static_cast<int64_t>(rows.size());
@@ -57,8 +97,16 @@ Value rows_of(const Value& panel, std::span<const int32_t> rows) {
 
 Value rows_at(const Value& panel, std::span<const int32_t> rows, std::span<const int32_t> places) {
   const Value part = ops::index_select(panel, 0, index_of(places));
-  const Node* producer = panel->producer.get();
-  if (part->requires_grad && producer->extras && producer->extras->rows) connect(part, panel, rows);
+  if (part->requires_grad && has_rows(panel)) connect(part, panel, rows);
+  return part;
+}
+
+Value row_at(const Value& panel, int32_t row) {
+  if (!graph::records_rows() || !has_rows(panel)) return ops::clone(ops::select(panel, 0, row));
+  Value part(tensor::row_of(panel.array(), row));
+  part->array = graph::own_memory(part);
+  part->take_history(*panel.get());
+  part->row = row;
   return part;
 }
 
@@ -110,6 +158,34 @@ void add_rows_into(const Array& sum, std::span<const int32_t> to, const Array& p
   sum.storage->version += 1;
 }
 
+void add_rows_to(Value& sum, std::span<const int32_t> to, const Value& panel,
+                 std::span<const int32_t> from, std::vector<bool>* reached) {
+  if (graph::modes.tracer || graph::modes.vmap) {
+    sum = add_rows(sum, to, panel, from);
+  } else {
+    add_rows_into(sum.array(), to, panel.array(), from, reached);
+    if (graph::modes.grad) note_rows(sum, to, panel, from);
+  }
+}
+
+Value with_row(const Value& panel, int32_t row, const Value& other) {
+  std::vector<int32_t> others = all_rows(panel);
+  others.erase(others.begin() + row);
+  const int32_t first = 0;
+  Value result = ops::zeros(panel.sizes(), panel.dtype());
+  add_rows_to(result, others, panel, others);
+  const Value own = other.dtype() == panel.dtype() ? other : ops::cast(other, panel.dtype());
+  add_rows_to(result, std::span(&row, 1), ops::unsqueeze(own, 0), std::span(&first, 1));
+  return result;
+}
+
+Value copy_rows(const Value& panel) {
+  if (!graph::records_rows()) return ops::clone(panel);
+  const Value copy(graph::own_memory(panel));
+  note_rows(copy, all_rows(panel), panel, all_rows(panel));
+  return copy;
+}
+
 Value add_products(Value sum, std::span<const Value> products) {
   Values sides[2];
   for (const Value& product : products) {
@@ -130,45 +206,37 @@ Value add_products(Value sum, std::span<const Value> products) {
   return sum ? ops::addmm(sum, ops::t(a), b) : ops::outer_sum(a, b);
 }
 
+static std::shared_ptr<const graph::RowTable> table_of(const graph::RowTable& table,
+                                                       std::span<const int32_t> rows) {
+  auto part = std::make_shared<graph::RowTable>();
+  for (int32_t row : rows) {
+    part->examples.push_back(table.examples[row]);
+    if (!table.positions.empty()) part->positions.push_back(table.positions[row]);
+  }
+  return part;
+}
+
 Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {
   auto [inputs, outputs] = unpack(node);
   const uint32_t stacked = node.extras->rows->stacked;
-  const auto count = static_cast<int64_t>(rows.size());
   const graph::Rows& all = *node.extras->rows;
   std::vector<int32_t> places;
   for (int32_t row : rows) places.push_back(all.place_of(row));
   const auto saved_rows = [&](const Value& panel) {
     return all.places.empty() ? rows_of(panel, rows) : rows_at(panel, rows, places);
   };
-  Node part(node.op, node.position);  // like the node, with fewer rows
-  part.attributes = node.attributes;
-  part.plan = node.plan;
-  part.input_count = node.input_count;
   for (size_t i = 0; i < node.input_count; ++i) {
-    graph::Meta meta = node.input_meta(i);
-    if (stacked & bit_of(i)) {
-      meta.sizes[0] = count;
-      if (inputs[i]) inputs[i] = saved_rows(inputs[i]);
-    }
-    part.inputs.push_back(std::move(meta));
+    if ((stacked & bit_of(i)) && inputs[i]) inputs[i] = saved_rows(inputs[i]);
   }
-  Values reached;
+  Values reached = gradients;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    graph::Meta meta = node.outputs[i];
-    reached.push_back(gradients[i]);
-    if (!meta.sizes.empty()) {  // a single number is for all rows
-      meta.sizes[0] = count;
-      if (outputs[i]) outputs[i] = saved_rows(outputs[i]);
-      if (gradients[i]) reached[i] = rows_of(gradients[i], rows);
-    }
-    part.outputs.push_back(std::move(meta));
+    if (!node.has_rows(i)) continue;
+    if (outputs[i]) outputs[i] = saved_rows(outputs[i]);
+    if (gradients[i]) reached[i] = rows_of(gradients[i], rows);
   }
-  graph::Gradient g(part, reached, inputs, outputs);
-  try {
-    return node.op->gradient.function(g);
-  } catch (const base::Error& error) {
-    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
-  }
+  const base::Ref<Node> part = with_rows(node, static_cast<int64_t>(rows.size()));
+  if (!graph::records_rows()) return apply_rule(*part, reached, inputs, outputs);
+  return RowRule::record(part, {reached, inputs, outputs}, table_of(*all.table, rows));
 }
 
 void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
@@ -176,12 +244,12 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
   if (released.empty()) return;
   for (int32_t row : rows) {
     if (!released[row]) continue;
-    base::fail(ErrorKind::gradient,
-               "Trying to backward through the graph a second time: the result of ", node.op->name,
-               " at ", graph::position_text(node.position_of(row)),
-               " was used by an earlier backward that freed the tensors it had saved. Call that "
-               "backward with retain_graph=True, or compute the result again, or detach() what the "
-               "two have in common.");
+    base::fail(
+        ErrorKind::gradient, "Trying to backward through the graph a second time: the result of ",
+        node.op ? node.op->name : node.name(), " at ", graph::position_text(node.position_of(row)),
+        " was used by an earlier backward that freed the tensors it had saved. Call that "
+        "backward with retain_graph=True, or compute the result again, or detach() what the "
+        "two have in common.");
   }
 }
 

@@ -15,6 +15,14 @@ graph::Value rows_of(const graph::Value& panel, std::span<const int32_t> rows);
 graph::Value rows_at(const graph::Value& panel, std::span<const int32_t> rows,
                      std::span<const int32_t> places);
 
+// One row, with memory of its own.
+graph::Value row_at(const graph::Value& panel, int32_t row);
+// The panel with another row in place of one of its own.
+graph::Value with_row(const graph::Value& panel, int32_t row, const graph::Value& other);
+// The panel in memory of its own, to add rows to.
+graph::Value copy_rows(const graph::Value& panel);
+std::vector<int32_t> all_rows(const graph::Value& panel);
+
 // sum with rows `from` of the panel added to its rows `to`; each row of the panel has as many
 // elements as one of the sum.
 graph::Value add_rows(const graph::Value& sum, std::span<const int32_t> to,
@@ -23,6 +31,9 @@ graph::Value add_rows(const graph::Value& sum, std::span<const int32_t> to,
 void add_rows_into(const tensor::Array& sum, std::span<const int32_t> to,
                    const tensor::Array& panel, std::span<const int32_t> from,
                    std::vector<bool>* reached);
+// One or the other; gradients of rows `to` of the sum go to the rows `from` of the panel.
+void add_rows_to(graph::Value& sum, std::span<const int32_t> to, const graph::Value& panel,
+                 std::span<const int32_t> from, std::vector<bool>* reached = nullptr);
 // Zeros in the rows that `reached` does not have.
 void clear_rows(const tensor::Array& sum, const std::vector<bool>& reached);
 
@@ -31,6 +42,7 @@ void clear_rows(const tensor::Array& sum, const std::vector<bool>& reached);
 graph::Value add_products(graph::Value sum, std::span<const graph::Value> products);
 
 // Runs the gradient rule for some rows of the node; gradients of stacked inputs have those only.
+// If it is to be differentiated again, what it gives has a node with those rows.
 graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
                                std::span<const int32_t> rows);
 

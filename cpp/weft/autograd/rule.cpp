@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops.h"
+#include "weft/autograd/row_rule.h"
 #include "weft/autograd/saved.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
@@ -69,6 +70,17 @@ bool was_packed(const Node& node) {
 
 }  // namespace
 
+Values apply_rule(const Node& node, const Values& gradients, const Values& inputs,
+                  const Values& outputs) {
+  if (!node.op) return static_cast<RowRule&>(*node.extras->custom).run(gradients, inputs);
+  graph::Gradient g(node, gradients, inputs, outputs);
+  try {
+    return node.op->gradient.function(g);
+  } catch (const base::Error& error) {
+    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
+  }
+}
+
 Values run_rule(Node& node, const Values& gradients) {
   if (!node.op) {
     Values results = node.extras->custom->backward(node, gradients);
@@ -81,12 +93,7 @@ Values run_rule(Node& node, const Values& gradients) {
     return run_fused(node, plan, gradients);
   }
   const Unpacked saved = unpack(node);
-  graph::Gradient g(node, gradients, saved.inputs, saved.outputs);
-  try {
-    return node.op->gradient.function(g);
-  } catch (const base::Error& error) {
-    base::fail(error.kind(), error.message(), " (in the gradient of ", place(node), ")");
-  }
+  return apply_rule(node, gradients, saved.inputs, saved.outputs);
 }
 
 Value fit_other(Value gradient, const graph::Meta& meta) {

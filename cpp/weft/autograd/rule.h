@@ -9,6 +9,10 @@ namespace weft::autograd {
 // fused Program unless it is to be recorded itself.
 graph::Values run_rule(graph::Node& node, const graph::Values& gradients);
 
+// The same from what it reads.
+graph::Values apply_rule(const graph::Node& node, const graph::Values& gradients,
+                         const graph::Values& inputs, const graph::Values& outputs);
+
 // The tensors that the node's rule asked for, in their places.
 struct Unpacked {
   graph::Values inputs, outputs;

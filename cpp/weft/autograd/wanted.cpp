@@ -68,9 +68,10 @@ bool Wanted::leads(const Edge& edge, int32_t row) const {
 void Wanted::add_leading_rows(const Node& node, const graph::NodeExtras& extras) {
   Rows rows(extras.rows->count());
   if (const graph::Gathered* gathered = extras.gathered.get()) {
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const int32_t source = gathered->sources[r];
-      rows[r] = source >= 0 && leads(node.edges[source], gathered->rows[r]);
+    for (size_t i = 0; i < gathered->sources.size(); ++i) {
+      const int32_t source = gathered->sources[i];
+      if (source >= 0 && leads(node.edges[source], gathered->rows[i]))
+        rows[gathered->target(i)] = true;
     }
   }
   for (size_t i = 0; i < node.edges.size() && !extras.gathered; ++i) {

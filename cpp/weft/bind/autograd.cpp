@@ -145,10 +145,7 @@ bool has_other_leaves(const TensorObject& tensor, const std::vector<TensorObject
     const auto [node, row] = nodes.back();
     nodes.pop_back();
     if (node->is_leaf()) return true;
-    for (size_t i = 0; i < node->edges.size(); ++i) {
-      const graph::Edge edge = edge_of_row(*node, i, row);
-      visit_node(edge.node.get(), edge.row);
-    }
+    for (const graph::Edge& edge : edges_of_row(*node, row)) visit_node(edge.node.get(), edge.row);
   }
   return false;
 }

@@ -111,7 +111,8 @@ class Trim {
     if (const Gathered* gathered = node.extras ? node.extras->gathered.get() : nullptr) {
       for (size_t r = 0; r < gathered->sources.size(); ++r) {
         const int32_t source = gathered->sources[r];
-        if (source >= 0 && node.edges[source].node && (reached.whole || reached.rows[r]))
+        if (source >= 0 && node.edges[source].node &&
+            (reached.whole || reached.rows[gathered->target(r)]))
           need(*node.edges[source].node, gathered->rows[r]);
       }
       return;

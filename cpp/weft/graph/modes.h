@@ -66,6 +66,9 @@ inline thread_local constinit Modes modes;
 // Whether results may be computed without anybody noting how.
 inline bool may_leave_unrecorded() { return !modes.grad && !modes.tracer && !modes.vmap; }
 
+// Whether the graph of gradients is made row by row: in vmap a value stands for all its rows.
+inline bool records_rows() { return modes.grad && !modes.tracer && !modes.vmap; }
+
 // Where Python last read a number from a value that had a gradient; for messages.
 inline Position last_item_read = 0;
 

@@ -74,10 +74,24 @@ Edge edge_of_row(const Node& node, size_t i, int32_t row) {
     return edge;
   }
   const Gathered* gathered = edge.node->extras ? edge.node->extras->gathered.get() : nullptr;
-  if (!gathered) return {edge.node, edge.output, row};
+  if (!gathered || !gathered->targets.empty()) return {edge.node, edge.output, row};
   if (gathered->sources[row] < 0) return {};
   const Edge& source = edge.node->edges[gathered->sources[row]];
   return {source.node, source.output, gathered->rows[row]};
+}
+
+std::vector<Edge> edges_of_row(const Node& node, int32_t row) {
+  std::vector<Edge> edges;
+  const Gathered* gathered = node.extras ? node.extras->gathered.get() : nullptr;
+  for (size_t i = 0; gathered && i < gathered->sources.size(); ++i) {
+    if (gathered->sources[i] < 0 || (row != ValueData::whole && gathered->target(i) != row))
+      continue;
+    const Edge& source = node.edges[gathered->sources[i]];
+    edges.emplace_back(source.node, source.output, gathered->rows[i]);
+  }
+  for (size_t i = 0; !gathered && i < node.edges.size(); ++i)
+    edges.push_back(edge_of_row(node, i, row));
+  return edges;
 }
 
 }  // namespace weft::graph

@@ -54,10 +54,11 @@ struct OutputHook {
   std::shared_ptr<GradientHook> hook;
 };
 
-// A rule that is not in the op table (a user's autograd.Function, a Program).
+// A rule that is not in the op table (a user's autograd.Function, another rule's derivative).
 struct CustomRule {
   virtual ~CustomRule() = default;
   virtual const char* name() const = 0;
+  virtual bool has_rows(size_t) const { return false; }  // of a node with rows: that output
   virtual Values backward(Node& node, const Values& gradients) = 0;
   virtual void release() noexcept = 0;  // free what was saved
 };
@@ -99,6 +100,8 @@ struct Rows {
 struct Gathered {
   std::vector<int32_t> sources;
   std::vector<int32_t> rows;
+  std::vector<int32_t> targets;  // of sums: the row that each is added to; empty: i, as above
+  int32_t target(size_t i) const { return targets.empty() ? static_cast<int32_t>(i) : targets[i]; }
 };
 
 struct NodeExtras {
@@ -154,6 +157,11 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
     return positions.empty() ? position : positions[row];
   }
   const Meta& input_meta(size_t i) const { return inputs.empty() ? outputs[0] : inputs[i]; }
+  // Whether an output has rows; a single number is for all of them.
+  bool has_rows(size_t output) const {
+    if (!extras || !extras->rows) return false;
+    return extras->custom ? extras->custom->has_rows(output) : !outputs[output].sizes.empty();
+  }
 
   static int64_t live();  // number of nodes alive
   static uint64_t next_sequence();
@@ -161,5 +169,7 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
 
 // An edge as one row sees it: past the nodes that only bring rows together.
 Edge edge_of_row(const Node& node, size_t i, int32_t row);
+// All edges as one row, or the whole, sees them.
+std::vector<Edge> edges_of_row(const Node& node, int32_t row);
 
 }  // namespace weft::graph

@@ -299,11 +299,13 @@ void Recorder::ran_rule(const graph::RanRule& ran) {
   rule.seconds = seconds_now() - ran.begin;
   rule.live.assign(ran.live.begin(), ran.live.end());
   if (!values_) return;
-  for (const Value& gradient : ran.incoming) {
+  for (size_t i = 0; i < ran.incoming.size(); ++i) {
+    const Value& gradient = ran.incoming[i];
     if (!gradient) {
       rule.incoming.insert(rule.incoming.end(), std::max<size_t>(ran.live.size(), 1), none);
-    } else if (ran.live.empty()) {
-      rule.incoming.push_back(note(gradient.array()));
+    } else if (ran.live.empty() || !ran.node.has_rows(i)) {
+      const uint32_t noted = note(gradient.array());
+      rule.incoming.insert(rule.incoming.end(), std::max<size_t>(ran.live.size(), 1), noted);
     } else {
       for (int32_t row : ran.live) {
         graph::Array part = gradient.array();
