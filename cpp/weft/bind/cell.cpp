@@ -30,6 +30,7 @@ PyObject* length_function;  // as a guard's key: how long it is
 constexpr size_t most_signatures = 64;
 constexpr size_t most_undeclared = 8;  // of a cell that nobody declared
 constexpr size_t most_parts = 256;     // of a signature
+constexpr size_t most_steps = 64;      // of one that nobody declared: each is a look from the start
 uint64_t module_epoch = 0;             // how often an attribute of any module was set
 
 PyObject* inlined_cells;  // a dict: the name of each cell whose body runs as it is, and why
@@ -273,7 +274,7 @@ bool CellCall::look_further() {
   }
   Part &first = *steps_.front().part, &last = *steps_.back().part;
   std::string refusal = "it decides in more than 256 ways";
-  if (first.count < most_parts) {
+  if (first.count < most_parts && !(cell_.undeclared && steps_.size() > most_steps)) {
     part_ = look_at_body(cell_, args_, count_, arguments_, steps_, refusal);
     last.next[steps_.back().number] = part_;
     ++first.count;
@@ -307,11 +308,19 @@ PyObject* call_cell(PyObject* object, PyObject* const* args, size_t flags, PyObj
 
 namespace {
 
+// As they do when a body is looked at.
+bool lie_in_order(PyObject* tensors) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i) {
+    if (!meta_of(PyList_GET_ITEM(tensors, i)).is_contiguous()) return false;
+  }
+  return true;
+}
+
 // Calls a cell for some examples: what they read is computed for all together. False: the body must
 // run as it is for one of them.
 bool call_together(PyCell& cell, PyObject* results, Py_ssize_t first, Py_ssize_t end) {
   if (PyErr_CheckSignals() < 0) throw PythonError{};
-  if (!look_around(cell)) return false;
+  if (!look_around(cell) || (cell.undeclared && !lie_in_order(cell.parameters))) return false;
   const graph::Position asked_at = modes.position;
   std::vector<CellCall> calls;
   calls.reserve(end - first);

@@ -28,14 +28,15 @@ Value meta_of(const Value& value) {
   return meta;
 }
 
-bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found) {
+bool collect_tensors(PyObject* object, std::vector<graph::TensorData*>& found, int depth = 0) {
   if (is_tensor(object)) {
     found.push_back(&tensor_of(object));
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    if (depth == deepest_nesting) return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      if (!collect_tensors(PySequence_Fast_GET_ITEM(object, i), found)) return false;
+      if (!collect_tensors(PySequence_Fast_GET_ITEM(object, i), found, depth + 1)) return false;
     }
     return true;
   }
@@ -118,7 +119,8 @@ class Look final : public graph::ProgramBuilder {
   Object result;
   std::vector<graph::TensorData*> results;
   std::string result_shape;
-  bool failed = false;  // an error of the body's own
+  bool failed = false;        // an error of the body's own
+  bool gives_others = false;  // containers that were there before
 
  private:
   void begin_part(const Part& last);
@@ -213,6 +215,16 @@ bool take_result(Look& look) {
   return true;
 }
 
+// Whether containers in a result are nobody else's.
+bool is_fresh(PyObject* object, int depth = 0) {
+  if (!PyTuple_Check(object) && !PyList_CheckExact(object)) return true;
+  if (Py_REFCNT(object) > 1 || depth == deepest_nesting) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    if (!is_fresh(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return false;
+  }
+  return true;
+}
+
 // Runs the body over metas.
 void run_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
               Look& look) {
@@ -228,13 +240,14 @@ void run_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments
     return Object::check(PyObject_CallMethod(cell.renew, "stand_in", "OO", leaf, tensor.get()));
   };
   for (size_t i = 0; i < count; ++i) {
-    given.push_back(rebuild(args[i], stand_in, arguments.integers));
+    given.push_back(rebuild(args[i], stand_in, arguments));
     stack.push_back(given.back().get());
   }
   static const LookExecutor executor;
   graph::ModesGuard guard;
   modes = graph::Modes{.grad = false, .is_look = true, .executor = &executor, .tracer = &look};
   look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
+  look.gives_others = look.result && !is_fresh(look.result.get());
 }
 
 // Why the body failed; the error goes.
@@ -267,11 +280,18 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
   run_body(cell, args, count, arguments, look);
   const bool stopped = look.decision >= 0;
+  const bool interrupted = !look.result && !stopped && !PyErr_ExceptionMatches(PyExc_Exception);
   std::string error;
   if (!look.result && stopped) PyErr_Clear();
-  if (!look.result && !stopped) error = take_error();
+  if (!look.result && !stopped && !interrupted) error = take_error();
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  if (interrupted) PyErr_Fetch(&type, &value, &trace);
   const Object changed =
       Object::check(PyObject_CallMethod(cell.renew, "put_back", "O", saved.get()));
+  if (interrupted) {  // what asks the program to end is nothing of the body's
+    PyErr_Restore(type, value, trace);
+    throw PythonError{};
+  }
   if (arguments.integers) {
     const Object read = Object::check(PyObject_CallMethod(cell.renew, "integers_were_read", ""));
     if (read.get() == Py_True || !error.empty()) {  // an op may not have known what it is
@@ -295,7 +315,7 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   std::vector<Value> outputs;
   for (graph::TensorData* tensor : look.results) outputs.push_back(tensor->value());
   look.end_part(outputs);
-  if (cell.undeclared && !gives_new_tensors(look.program))
+  if (cell.undeclared && (look.gives_others || !gives_new_tensors(look.program)))
     return "it gives what others may have, too";
   return {};
 }

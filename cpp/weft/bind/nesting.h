@@ -14,23 +14,24 @@ struct Arguments {
   // "T" a tensor, "N" a float, "I" an integer that is a leaf, "O" None, brackets around containers,
   // else its repr
   std::string shape;
-  bool plain = false;     // nothing may be of a class derived from another
+  bool plain = false;  // nothing may be of a class derived from another, and floats are no leaves
   bool integers = false;  // are leaves: tensors without dimensions
 };
+constexpr int deepest_nesting = 64;
 
 // False: something that a cell cannot take apart.
-inline bool flatten(PyObject* object, Arguments& arguments) {
+inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
   if (object == Py_None) {
     arguments.shape += 'O';
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
     const bool is_derived = PyTuple_Check(object) && !PyTuple_CheckExact(object);
-    if (is_derived && arguments.plain) return false;
+    if ((is_derived && arguments.plain) || depth == deepest_nesting) return false;
     arguments.shape += PyTuple_Check(object) ? '(' : '[';
     if (is_derived) arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments)) return false;
+      if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments, depth + 1)) return false;
     }
     arguments.shape += ')';
     return true;
@@ -53,17 +54,20 @@ inline bool flatten(PyObject* object, Arguments& arguments) {
     return true;
   }
   // Ints are counts and sizes more often than operands.
-  if (PyLong_Check(object) || PyUnicode_Check(object)) {
-    const bool is_plain =
-        PyLong_CheckExact(object) || PyBool_Check(object) || PyUnicode_CheckExact(object);
+  if (PyLong_Check(object) || PyUnicode_Check(object) ||
+      (arguments.plain && PyFloat_Check(object))) {
+    const bool is_plain = PyLong_CheckExact(object) || PyBool_Check(object) ||
+                          PyUnicode_CheckExact(object) || PyFloat_CheckExact(object);
     if (arguments.plain && !is_plain) return false;
-    const Object text = Object::check(PyObject_Repr(object));
-    arguments.shape += PyUnicode_AsUTF8(text.get());
+    const Object text(PyObject_Repr(object));
+    const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (!shown) PyErr_Clear();  // a number of too many digits
+    if (!shown) return false;
+    arguments.shape += shown;
     arguments.shape += ',';
     return true;
   }
   if (PyFloat_Check(object)) {
-    if (arguments.plain && !PyFloat_CheckExact(object)) return false;
     arguments.shape += 'N';
     arguments.leaves.push_back(number_from_python(object));
     return true;
@@ -73,14 +77,16 @@ inline bool flatten(PyObject* object, Arguments& arguments) {
 
 // The same nesting with other leaves, which `next` gives one after the other, for what was there.
 template <class Next>
-Object rebuild(PyObject* like, const Next& next, bool integers = false) {
-  if (is_tensor(like) || PyFloat_Check(like) || (integers && PyLong_CheckExact(like)))
+Object rebuild(PyObject* like, const Next& next, const Arguments& as = {}) {
+  if (is_tensor(like) || (!as.plain && PyFloat_Check(like)) ||
+      (as.integers && PyLong_CheckExact(like))) {
     return next(like);
+  }
   if (PyTuple_Check(like) || PyList_CheckExact(like)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
     Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next, integers).release();
+      PyObject* item = rebuild(PySequence_Fast_GET_ITEM(like, i), next, as).release();
       if (PyTuple_Check(like)) {
         PyTuple_SET_ITEM(result.get(), i, item);
       } else {

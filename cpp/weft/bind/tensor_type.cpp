@@ -336,13 +336,22 @@ int set_requires_grad(PyObject* self, PyObject* wanted, void*) {
       -1);
 }
 PyObject* get_is_leaf(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(tensor_of(self).is_leaf()); });
+  return guarded([&] {
+    graph::refuse_in_program("asks for a place in the graph");
+    return PyBool_FromLong(tensor_of(self).is_leaf());
+  });
 }
 PyObject* get_grad_fn(PyObject* self, void*) {
-  return guarded([&] { return grad_function(value_of(self)); });
+  return guarded([&] {
+    graph::refuse_in_program("asks for a place in the graph");
+    return grad_function(value_of(self));
+  });
 }
 PyObject* get_grad(PyObject* self, void*) {
-  return guarded([&] { return wrap(tensor_of(self).grad); });
+  return guarded([&] {
+    graph::refuse_in_program("asks for a gradient");
+    return wrap(tensor_of(self).grad);
+  });
 }
 int set_grad(PyObject* self, PyObject* gradient, void*) {
   return guarded(

@@ -211,7 +211,11 @@ Values run_program_rows(const graph::Batched& batch) {
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = batch.wants(i);
   Values outputs = ManyRows(batch, wanted).run();
   for (Value& output : outputs) {
-    if (output && !output->has_rows) output = spread(output, output.sizes(), batch.rows());
+    if (!output || output->has_rows) continue;
+    // Each has memory of its own: somebody may write there.
+    static const graph::Op& contiguous = *graph::find_op("contiguous");
+    output = graph::record(contiguous, {spread(output, output.sizes(), batch.rows())}, {})[0];
+    output->has_rows = true;
   }
   return outputs;
 }

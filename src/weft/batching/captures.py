@@ -117,13 +117,18 @@ def _steps(instructions: list[dis.Instruction], at: int) -> tuple[tuple[str, Any
 class Captures:
     """What a body reads from outside: tensors, modules, and guards for the way to them.
 
+    Args:
+        strict: Nobody has said that the body is pure: also watch what programs hardly ever change,
+            and run no code of the user's to look.
+
     Attributes:
         unknown: What it reads of which nobody can tell whether it has changed; empty if nothing.
         functions: Those of the user's that it may call, each with its first argument.
         found: What else was found on the way.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
+        self.strict = strict
         self.tensors: list[_core.Tensor] = []
         self.modules: list[Any] = []
         self.unknown = ""
@@ -172,6 +177,9 @@ class Captures:
             self.read_module(body.__self__)
         self._visit(body, "the body")
         self.follow_names()
+        if self.strict:
+            for name in self._names.intersection(dir(_core.Tensor)):
+                self._guard(_core.Tensor, name, getattr(_core.Tensor, name))
 
     # ---- functions -------------------------------------------------------------------------------
 
@@ -185,9 +193,15 @@ class Captures:
             return
         code = function.__code__
         self._names.update(read_names(code))
-        if not self._is_new(code, owner, *(function.__closure__ or ())):
+        if not self._is_new(function, owner):
             return
         self.functions.append((function, owner))
+        if self.strict:
+            self._guard(function, "__code__", code)
+            self._guard(function, "__defaults__", function.__defaults__)
+            self._guard(function, "__kwdefaults__", function.__kwdefaults__)
+            for key, value in (function.__kwdefaults__ or {}).items():
+                self._guard(function.__kwdefaults__, key, value)
         owner_name = code.co_varnames[0] if code.co_argcount and owner is not MISSING else None
         closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for path in read_paths(code):
@@ -207,6 +221,8 @@ class Captures:
         for part in module.modules():
             if not self._is_new(part):
                 continue
+            if "forward" in part.__dict__:
+                self._visit(part.__dict__["forward"], f"{type(part).__name__}.forward")
             for kind in type(part).__mro__:
                 self._read_method(kind, "forward", part)
 
@@ -230,7 +246,7 @@ class Captures:
 
     def _read_method(self, kind: Any, name: str, owner: Any) -> None:
         found = kind.__dict__.get(name)
-        if found is not None and not _is_ours(kind):
+        if found is not None and (self.strict or not _is_ours(kind)):
             for place in cast(
                 "tuple[Any, ...]", (kind, type(owner))
             ):  # of which one may hide the other's later
@@ -243,6 +259,8 @@ class Captures:
             found = kind.__dict__.get(name, MISSING)
             if found is MISSING or _is_ours(kind):
                 continue
+            if isinstance(found, (property, staticmethod)):
+                self._guard(type(value), name, getattr(cast("Any", type(value)), name, None))
             if isinstance(found, property):
                 self.read_function(found.fget, value)
             elif isinstance(found, (FunctionType, _core.Cell, _core.CellForward)):
@@ -259,7 +277,7 @@ class Captures:
         found = _look_up(container, key)
         if found is MISSING:
             return
-        if not isinstance(found, ModuleType):
+        if self.strict or not isinstance(found, ModuleType):
             self._guard(container, key, found)
         self._follow(found, path)
 
@@ -270,6 +288,14 @@ class Captures:
             if isinstance(value, _core.Tensor):
                 break
             if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "weft":
+                found = getattr(value, key, MISSING)
+                if not self.strict or kind == "item" or found is MISSING:
+                    return
+                self._guard(value, key, found)
+                value = found
+                continue
+            if self.strict and not _is_plain(value):
+                self.unknown = self.unknown or f"{shown}, a {type(value).__name__}"
                 return
             attributes: Any = getattr(value, "__dict__", None)
             if kind == "item":
@@ -289,6 +315,8 @@ class Captures:
                 break
             if _is_module(value):
                 self.read_module(value)  # setting an attribute of a module is seen by itself
+                if self.strict:
+                    self._guard(container, key, found)
             elif not isinstance(value, tuple):
                 self._guard(container, key, found)
             value = found
@@ -364,8 +392,21 @@ def _look_up(container: Any, key: Any) -> Any:
         return MISSING
 
 
+def where_made(thing: Any) -> str:
+    """Return the module that a function or class was made in: `wraps` copies another one's name."""
+    if isinstance(thing, FunctionType):
+        return str(thing.__globals__.get("__name__", ""))
+    return str(getattr(thing, "__module__", ""))
+
+
 def _is_module(value: Any) -> bool:
     return isinstance(value, _core.Forward)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether looking at its attributes runs nobody's code."""
+    plain = (list, dict, tuple, ModuleType, *_FUNCTIONS, *_CONSTANTS)
+    return _is_module(value) or isinstance(value, plain)
 
 
 def _is_wrapper(function: Any) -> bool:
@@ -375,5 +416,5 @@ def _is_wrapper(function: Any) -> bool:
 
 def _is_ours(thing: Any) -> bool:
     """Tell whether it is made where nothing depends on what users change."""
-    name = str(getattr(thing, "__module__", ""))
+    name = where_made(thing)
     return name.partition(".")[0] in ("weft", "numpy", "operator", "builtins")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast, overload
 
 from weft import _core, pytree
 from weft.batching.captures import Captures, Guard
-from weft.batching.purity import why_not_pure
+from weft.batching.purity import NotKnownError, check_classes, why_not_pure
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
@@ -90,10 +90,14 @@ class Watch:
         """
         if not changed and self._versions() == self.parts:
             return None
-        self.changes += changed
-        captures = Captures()
+        self.changes += changed or self.prove
+        captures = Captures(strict=self.prove)
         try:
+            if self.prove and self.owner is not None:
+                check_classes(self.owner)
             captures.read(self.body)
+        except NotKnownError as reason:
+            captures.unknown = str(reason)
         except Exception as error:  # noqa: BLE001 - what runs there is the user's: a property
             captures.unknown = f"what raises {type(error).__name__}"
         self.modules = captures.modules

@@ -7,38 +7,38 @@ import dis
 import math
 import operator
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn, cast
 
 from weft import _core
-from weft.batching.captures import MISSING, Captures
+from weft.batching.captures import MISSING, Captures, where_made
 
 _UNKNOWN = object()  # what some code has made: a tensor, a module, a number, a container
 _CALLS = {
     *(abs, all, any, callable, divmod, isinstance, iter, len, max, min, pow, round, sorted, sum),
-    *(bool, dict, enumerate, filter, float, int, list, map, range, reversed, set, slice, str),
-    *(tuple, zip, frozenset),
+    *(bool, enumerate, filter, float, int, list, map, range, reversed, slice, str, tuple, zip),
 }
-_READS = {"items", "keys", "values", "get", "index", "count"}  # of containers
+_READS = {"items", "keys", "values", "get"}  # of containers
 _FACTS = {
     *("T", "mT", "H", "mH", "dtype", "itemsize", "ndim", "shape", "device", "nbytes", "detach"),
     *("dim", "item", "nelement", "numel", "size"),
 }
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...), range, _core.dtype)
-_PLAIN_KINDS = {*_CONSTANTS, _core.OpFunction, _core.Cell, list, tuple, dict, partial}
-# Neither stores anything but in local variables, nor catches, imports, or opens a context.
+_PLAIN_KINDS = {*_CONSTANTS, _core.OpFunction, _core.Cell, list, tuple}
+# Neither stores anything but in local variables, nor catches, imports, opens a context, or asks
+# what is the same object, as sets do.
 _INSTRUCTIONS = frozenset(
     """
-    BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET
+    BINARY_OP BINARY_SLICE BINARY_SUBSCR BUILD_CONST_KEY_MAP BUILD_LIST
     BUILD_SLICE BUILD_STRING BUILD_TUPLE CACHE CALL CALL_FUNCTION_EX CALL_INTRINSIC_1 CALL_KW
-    COMPARE_OP CONTAINS_OP CONVERT_VALUE COPY COPY_FREE_VARS DELETE_FAST DICT_MERGE DICT_UPDATE
+    COMPARE_OP CONTAINS_OP CONVERT_VALUE COPY COPY_FREE_VARS DELETE_FAST
     END_FOR EXTENDED_ARG FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC FOR_ITER GET_ITER IS_OP
     JUMP_BACKWARD JUMP_FORWARD KW_NAMES LIST_APPEND LIST_EXTEND LIST_TO_TUPLE LOAD_ASSERTION_ERROR
     LOAD_ATTR LOAD_CLOSURE LOAD_CONST LOAD_DEREF LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK
-    LOAD_FAST_LOAD_FAST LOAD_GLOBAL LOAD_METHOD MAKE_CELL MAKE_FUNCTION MAP_ADD NOP POP_TOP PRECALL
+    LOAD_FAST_LOAD_FAST LOAD_GLOBAL LOAD_METHOD MAKE_CELL MAKE_FUNCTION NOP POP_TOP PRECALL
     PUSH_NULL RAISE_VARARGS RERAISE RESUME RETURN_CONST RETURN_GENERATOR RETURN_VALUE
-    SET_ADD SET_FUNCTION_ATTRIBUTE SET_UPDATE STORE_DEREF STORE_FAST STORE_FAST_LOAD_FAST
+    SET_FUNCTION_ATTRIBUTE STORE_DEREF STORE_FAST STORE_FAST_LOAD_FAST
     STORE_FAST_STORE_FAST SWAP TO_BOOL UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE
     UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE
     """.split()
@@ -53,7 +53,6 @@ def _refuse(what: str) -> NoReturn:
     raise NotKnownError(what)
 
 
-@cache
 def _tensor_names() -> frozenset[str]:
     """Return the names of a tensor's methods that are ops, and of what says what it is."""
     names = {
@@ -67,7 +66,7 @@ def _tensor_names() -> frozenset[str]:
 def _is_op(function: Any) -> bool:
     if isinstance(function, _core.OpFunction):
         return not function.__name__.endswith("_")
-    where = str(getattr(function, "__module__", ""))
+    where = where_made(function)
     return isinstance(function, FunctionType) and (
         where.startswith("weft.functional") or where == "weft.nn.functional"
     )
@@ -80,14 +79,16 @@ class Proof:
         self.parts = [part for module in captures.modules for part in module.modules()]
         # What code takes of something that is not known. A module has some methods of a tensor's
         # names, which change it.
-        fields = {name for part in self.parts for name in _fields(part)}
+        others = {name for kind in (list, dict, str, _core.Tensor) for name in dir(kind)}
+        fields = {name for part in self.parts for name in _fields(part)} - others
+        self.tensor_names = _tensor_names()
         methods = {name for part in self.parts for name in _methods(cast("Any", type(part)))}
-        self.names = ((_tensor_names() | _READS) - methods) | fields
+        self.names = ((self.tensor_names | _READS) - methods) | fields
 
     def run(self, captures: Captures) -> None:
         """Look at all that was found, and at the code of all functions."""
         for part in self.parts:
-            _check_class(cast("Any", type(part)))
+            _check_part(part)
             for name in self.names & part.__dict__.keys():
                 _check_value(part.__dict__[name])
         for value in captures.found:
@@ -129,6 +130,8 @@ class Proof:
         elif isinstance(value, ModuleType):
             found = getattr(value, name, _UNKNOWN)
             _check_value(found)
+            if not _is_users_module(value) and callable(found) and _is_users(found):
+                _refuse(f"another {name}")
             return found
         elif isinstance(value, _core.Forward):
             if name in value.__dict__:
@@ -137,7 +140,7 @@ class Proof:
             if callable(found) and not _is_users(found) and not _is_op(found):
                 _refuse(f"the method {name} of a module")
         elif isinstance(value, _core.Tensor):
-            if name not in _tensor_names():
+            if name not in self.tensor_names:
                 _refuse(f"{name} of a tensor")
         elif type(value) in (list, tuple, dict):
             if name not in _READS:
@@ -185,9 +188,13 @@ def _check_instruction(
         _refuse("a generator")
     if name == "STORE_DEREF" and step.argval in code.co_freevars:
         _refuse("a variable of a function around it")
+    by_constant = before is not None and before.opname.startswith(("LOAD_CONST", "LOAD_SMALL_INT"))
+    if name in ("IS_OP", "CONTAINS_OP") and not by_constant:
+        _refuse("what is the same object")
     # `count += 1` is a new number; of a list or a tensor it would be a write.
-    by_number = before is not None and isinstance(before.argval, (int, float))
-    if name == "BINARY_OP" and step.argrepr.endswith("=") and not by_number:
+    by_number = by_constant and before is not None and isinstance(before.argval, (int, float))
+    writes = name == "BINARY_OP" and step.argrepr.endswith("=")
+    if writes and (step.argrepr == "*=" or not by_number):
         _refuse(step.argrepr)
 
 
@@ -213,6 +220,7 @@ def _check_value(value: Any) -> None:
     elif isinstance(value, BuiltinFunctionType):
         known = value in _CALLS or value.__self__ in (math, operator)
     elif isinstance(value, FunctionType):
+        # Code of the user's is looked at where it is found.
         known = _is_op(value) or _is_users(value)
     elif isinstance(value, MethodType):
         known = isinstance(value.__self__, _core.Forward) and _is_users(value.__func__)
@@ -227,8 +235,7 @@ def _check_value(value: Any) -> None:
 
 def _is_users(thing: Any) -> bool:
     """Tell whether it is code of the user's, which is looked at where it is found."""
-    where = str(getattr(thing, "__module__", ""))
-    return where.partition(".")[0] not in ("weft", "numpy")
+    return where_made(thing).partition(".")[0] not in ("weft", "numpy", "builtins")
 
 
 @cache
@@ -238,7 +245,34 @@ def _tensor_function() -> Any:
     return tensor
 
 
-def _check_class(kind: type) -> None:
+def _is_users_module(module: ModuleType) -> bool:
+    return module.__name__.partition(".")[0] != "weft"
+
+
+def check_classes(module: Any) -> None:
+    """Refuse modules of classes whose attributes run code when they are looked at."""
+    for part in module.modules():
+        _check_class(type(part))
+
+
+def _check_part(part: Any) -> None:
+    kind = cast("Any", type(part))
+    _check_class(kind)
+    if "forward" in part.__dict__:
+        _refuse("a forward of its own")
+    own = [base for base in kind.__mro__ if _is_users(base)]
+    if _is_users(kind.forward) or where_made(kind.forward) == "weft.nn.module":  # or there is none
+        return
+    # What it runs is Weft's: that may call what others have put there.
+    methods = [name for base in own for name, value in base.__dict__.items() if callable(value)]
+    if set(methods) - _PLAIN:
+        _refuse(f"{kind.__name__}.{methods[0]}")
+    for name, value in part.__dict__.items():
+        if callable(value) and not isinstance(value, _core.Forward) and _is_users(value):
+            _refuse(f"{kind.__name__}.{name}")
+
+
+def _check_class(kind: Any) -> None:
     """Refuse a class whose operators, calls or attributes are the user's own."""
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] in ("weft", "builtins"):
@@ -250,7 +284,7 @@ def _check_class(kind: type) -> None:
                 _refuse(f"{base.__name__}.{name}")
 
 
-_METHODS = (FunctionType, staticmethod, classmethod, property, type, _core.Cell, _core.CellForward)
+_METHODS = (FunctionType, staticmethod, property, type, _core.Cell, _core.CellForward)
 _PLAIN = {"__init__", "__doc__", "__dict__", "__weakref__", "__repr__", "__init_subclass__"}
 
 

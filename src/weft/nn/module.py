@@ -145,6 +145,7 @@ class Module(_core.Forward):
         self._take_attributes(dict(attributes))
         for name, value in slots.items():
             object.__setattr__(self, name, value)
+        note_change(self.__dict__)
 
     def _take_attributes(self, attributes: dict[str, Any]) -> None:
         # CPython reads attributes three times as fast from a dictionary of the instance's own as
@@ -680,6 +681,7 @@ class Module(_core.Forward):
             for name in module._buffer_names:
                 if state[name] is not None:
                     state[name] = convert(state[name])
+            note_change(state)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
@@ -977,6 +979,7 @@ class Module(_core.Forward):
                     data = given.detach() if given.requires_grad else given
                     given = Parameter(data, current.requires_grad)
                 state[name] = given
+                note_change(state)
             else:
                 with no_grad():
                     current.copy_(given)
