@@ -183,21 +183,28 @@ int64_t Look::decide(const Value& value, bool truth) {
 
 void Look::end_part(std::span<const Value> outputs) {
   program = finish(outputs);
-  std::vector<int> renamed;
+  const auto place_of = [&](const Value& value) {
+    const auto found = places_.find(value.get());
+    return found == places_.end() ? -1 : found->second;
+  };
   std::vector<Value> constants;
   for (const Value& constant : program.constants) {
-    const auto place = places_.find(constant.get());
-    renamed.push_back(place == places_.end() ? -1 : static_cast<int>(inputs.size()));
-    if (place == places_.end()) {
-      constants.push_back(constant);
+    if (const int place = place_of(constant); place >= 0) {
+      inputs.push_back(place);
     } else {
-      inputs.push_back(place->second);
+      constants.push_back(constant);
     }
+  }
+  std::sort(inputs.begin(), inputs.end());
+  std::vector<int> renamed;
+  auto next = static_cast<int>(inputs.size());
+  for (const Value& constant : program.constants) {
+    const auto input = std::lower_bound(inputs.begin(), inputs.end(), place_of(constant));
+    const bool is_input = place_of(constant) >= 0;
+    renamed.push_back(is_input ? static_cast<int>(input - inputs.begin()) : next++);
   }
   program.constants = std::move(constants);
   program.input_count = static_cast<int>(inputs.size());
-  int next = program.input_count;
-  for (int& slot : renamed) slot = slot < 0 ? next++ : slot;
   auto rename = [&](int& slot) {
     if (slot >= 0 && static_cast<size_t>(slot) < renamed.size()) slot = renamed[slot];
   };
