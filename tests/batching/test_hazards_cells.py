@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import signal
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -423,3 +425,197 @@ def test_cells_refuse_to_tell_of_places_in_the_graph() -> None:
     assert "place in the graph" in body.note
     huge = weft.cell(lambda x, n: x * (n % 10))
     assert huge(weft.ones(1), 10**5000 + 3).item() == 3
+
+
+# ---- Found in a second search --------------------------------------------------------------------
+
+
+class Scaled(nn.Module):
+    def __init__(self, scale: float = 1.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, x: Any) -> Any:
+        return x * self.scale
+
+
+def test_shallow_copies_are_other_models() -> None:
+    model = Scaled()
+    check(model)
+    assert is_cell(model)
+    other = copy.copy(model)
+    other.scale = 5.0
+    for _ in range(3):
+        assert weft.map(other, [weft.ones(1)])[0].item() == 5.0
+        assert weft.map(model, [weft.ones(1)])[0].item() == 1.0
+
+
+def test_lists_that_are_sorted() -> None:
+    def body(example: Any) -> Any:
+        x, names = example
+        names.sort()
+        return x * len(names)
+
+    for _ in range(3):
+        lists = [["b", "a"] for _ in range(3)]
+        weft.map(body, list(zip(rows(3), lists, strict=True)))
+        assert lists == [["a", "b"]] * 3
+
+
+def test_static_methods_that_are_not_functions() -> None:
+    calls: list[int] = []
+
+    class Model(nn.Module):
+        emit = staticmethod(calls.append)
+
+        def forward(self, x: Any) -> Any:
+            self.emit(1)
+            return x * 2
+
+    model = Model()
+    for _ in range(3):
+        calls.clear()
+        weft.map(model, rows())
+        assert len(calls) == 6
+
+
+def test_python_modules_as_values() -> None:
+    module = types.ModuleType("module")
+    exec("SCALE = 2.0\ndef softmax(x, dim): return x * SCALE", module.__dict__)
+
+    def body(x: Any) -> Any:
+        ops = module if x.sum() > -100 else weft
+        return ops.softmax(x, 0) * 1
+
+    check(body)
+    module.__dict__["SCALE"] = 3.0
+    check(body)
+
+
+def test_attributes_that_are_put_back() -> None:
+    model = Scaled()
+    before = dict(model.__dict__)
+    model.scale = 2.0
+
+    def body(x: Any) -> Any:
+        return model(x) * 1
+
+    check(body)
+    assert is_cell(body)
+    model.__setstate__(before)
+    check(body)
+
+
+def test_tensors_of_other_classes_from_outside() -> None:
+    class Marked(weft.Tensor):
+        def __mul__(self, other: Any) -> Any:
+            return other + 100
+
+    scale = weft.ones(3)
+
+    def body(x: Any) -> Any:
+        return scale * x
+
+    check(body)
+    scale = Marked([1.0, 1.0, 1.0])
+    check(body)
+
+
+def test_identity_behind_a_choice() -> None:
+    weight = weft.ones(3)
+    flag = True
+
+    def body(x: Any) -> Any:
+        return x * 2 if x is (weight if flag else None) else x * 3
+
+    check(body, [weight, weight])
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_operators_and_calls_that_are_replaced(
+    monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    calls: list[int] = []
+    layer = nn.Linear(3, 3)
+    weight = weft.randn(3, 3)
+
+    def body(x: Any) -> Any:
+        return layer(x) + weight @ x
+
+    if not before:
+        check(body)
+        assert is_cell(body)
+    monkeypatch.setattr(weft.Tensor, "__matmul__", counted(calls, weft.Tensor.__matmul__))
+    for _ in range(3):
+        calls.clear()
+        weft.map(body, rows())
+        assert len(calls) == 6
+
+    monkeypatch.undo()
+
+    def calling(x: Any) -> Any:
+        return layer(x) * 1
+
+    if not before:
+        check(calling)
+        assert is_cell(calling)
+    monkeypatch.setattr(nn.Linear, "__call__", counted(calls, nn.Linear.__call__))
+    for _ in range(3):
+        calls.clear()
+        weft.map(calling, rows())
+        assert len(calls) == 6
+
+
+def test_lists_of_other_classes_are_iterated_once() -> None:
+    class Counting(list[Any]):
+        turns = 0
+
+        def __iter__(self) -> Iterator[Any]:
+            Counting.turns += 1
+            return super().__iter__()
+
+    def body(x: Any) -> Any:
+        return x * 2
+
+    for turn in range(3):
+        weft.map(body, Counting(rows()))
+        assert Counting.turns == turn + 1
+
+
+def test_a_rare_way_that_raises_spoils_nothing() -> None:
+    layer = nn.Linear(3, 20)
+
+    def loss(example: Any) -> Any:
+        x, label = example
+        if x.sum() > 1000:
+            raise ValueError("too large")
+        return F.cross_entropy(layer(x), weft.tensor(label))
+
+    examples = [(x, i % 20) for i, x in enumerate(rows(40))]
+    check(loss, examples)
+    found = weft.map(loss, [*examples, (weft.full((3,), 1e4), 1)], return_exceptions=True)
+    assert isinstance(found[-1], ValueError)
+    check(loss, examples)
+    assert is_cell(loss)
+
+
+def test_models_that_should_be_cells() -> None:
+    check_cell = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+    check(check_cell)
+    assert is_cell(check_cell)
+
+    class Choosing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells = nn.ModuleList(nn.GRUCell(3, 3) for _ in range(3))
+
+        def forward(self, x: Any) -> Any:
+            for number, one in enumerate(self.cells):
+                if x.argmax().item() == number:
+                    x = one(x)
+            return x.sum()
+
+    model = Choosing()
+    check(model, [weft.tensor([1.0, 0.0, 0.0])] * 3)
+    check(model, rows(30))
+    assert is_cell(model)

@@ -79,7 +79,9 @@ bool finds_the_same(PyCell& cell) {
     // Looking may run code of the user's, which may have called this very cell.
     if (cell.guard_list != kept.get()) return false;
     if (found.get() == guard.found) continue;
-    if (guard.parameter >= 0 && found && is_tensor(found.get())) {
+    const bool is_alike =
+        found && (!cell.undeclared || Py_TYPE(found.get()) == Py_TYPE(guard.found));
+    if (guard.parameter >= 0 && is_alike && is_tensor(found.get())) {
       (*cell.guards)[i].found = found.get();
       PyList_SetItem(cell.parameters, guard.parameter, Py_NewRef(found.get()));
       continue;
@@ -223,7 +225,8 @@ bool CellCall::begin(const Signature*& likely) {
   }
   if (!likely || !fits(*likely, arguments_))
     likely = &signature_of(cell_, args_, count_, arguments_);
-  if (arguments_.integers && cell_.reads_integers) return begin(likely);  // as was seen just now
+  if (arguments_.has_integers && cell_.reads_integers && arguments_.integers)
+    return begin(likely);  // as was seen just now
   part_ = likely->first;
   parameters_ = Object::borrow(cell_.parameters);
   return part_ && !part_->refused;

@@ -288,6 +288,10 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   run_body(cell, args, count, arguments, look);
   const bool stopped = look.decision >= 0;
   const bool interrupted = !look.result && !stopped && !PyErr_ExceptionMatches(PyExc_Exception);
+  // An op may not have known what stands for an integer.
+  const bool confused = !look.result && !stopped &&
+                        (PyErr_ExceptionMatches(PyExc_TypeError) ||
+                         PyErr_ExceptionMatches(PyExc_AttributeError));
   std::string error;
   if (!look.result && stopped) PyErr_Clear();
   if (!look.result && !stopped && !interrupted) error = take_error();
@@ -299,14 +303,16 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
     PyErr_Restore(type, value, trace);
     throw PythonError{};
   }
-  if (arguments.integers) {
+  bool reads_integers = false;
+  if (arguments.has_integers) {
     const Object read = Object::check(PyObject_CallMethod(cell.renew, "integers_were_read", ""));
-    if (read.get() == Py_True || !error.empty()) {  // an op may not have known what it is
-      cell.reads_integers = true;
-      return "it reads integers";
-    }
+    reads_integers = read.get() == Py_True || confused;
   }
   if (!look.refusal.empty()) return "its body " + look.refusal;
+  if (reads_integers) {
+    cell.reads_integers = true;
+    return "it reads integers";
+  }
   if (stopped) {
     look.result = Object();
   } else if (!look.result) {
@@ -393,7 +399,7 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
     if (refusal.empty()) refusal = compare(look, again);
   }
   // After what was read the body raises, and so will the call; or it takes integers another way.
-  const bool for_now = arguments.integers && cell.reads_integers;
+  const bool for_now = arguments.has_integers && cell.reads_integers;
   if ((look.failed && !steps.empty()) || for_now) return refusal.clear(), nullptr;
   if (!refusal.empty()) return nullptr;
   auto part = std::make_shared<Part>();

@@ -16,6 +16,7 @@ struct Arguments {
   std::string shape;
   bool plain = false;  // nothing may be of a class derived from another, and floats are no leaves
   bool integers = false;  // are leaves: tensors without dimensions
+  bool has_integers = false;
 };
 constexpr int deepest_nesting = 64;
 
@@ -50,6 +51,7 @@ inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
     Array array = Array::allocate({}, DType::i64);
     *array.as<int64_t>() = number;
     arguments.shape += 'I';
+    arguments.has_integers = true;
     arguments.leaves.emplace_back(std::move(array));
     return true;
   }

@@ -25,6 +25,8 @@ from weft import _core
 from weft._tensor import device
 
 _MOST_GUARDS = 256
+_MOST_STRICT = 2048  # which are looked at for many examples together
+_OF_ALL = {*dir(object)} - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 MISSING = object()
 # What cannot change while it is the same object.
 _CONSTANTS = (
@@ -129,6 +131,7 @@ class Captures:
 
     def __init__(self, *, strict: bool = False) -> None:
         self.strict = strict
+        self.body: Any = None
         self.tensors: list[_core.Tensor] = []
         self.modules: list[Any] = []
         self.unknown = ""
@@ -175,11 +178,23 @@ class Captures:
         """Look at all that a function, a method or a module reads."""
         if isinstance(body, MethodType) and _is_module(body.__self__):
             self.read_module(body.__self__)
+        self.body = body
         self._visit(body, "the body")
         self.follow_names()
         if self.strict:
-            for name in self._names.intersection(dir(_core.Tensor)):
-                self._guard(_core.Tensor, name, getattr(_core.Tensor, name))
+            self._guard_types()
+
+    def _guard_types(self) -> None:
+        """Watch what operators, calls and attributes mean for tensors and modules."""
+        for name in dir(_core.Tensor):
+            found = getattr(_core.Tensor, name)
+            is_read = name in self._names or (name.startswith("__") and name not in _OF_ALL)
+            if is_read and found is getattr(_core.Tensor, name):  # a class method is made each time
+                self._guard(_core.Tensor, name, found)
+        parts: list[Any] = [part for module in self.modules for part in module.modules()]
+        for kind in cast("set[Any]", {type(part) for part in parts}):
+            for name in ("__call__", "__getattribute__"):
+                self._guard(kind, name, getattr(kind, name))
 
     # ---- functions -------------------------------------------------------------------------------
 
@@ -266,7 +281,7 @@ class Captures:
             elif isinstance(found, (FunctionType, _core.Cell, _core.CellForward)):
                 self._read_method(kind, name, value)
             elif isinstance(found, (staticmethod, classmethod)):
-                self.read_function(cast("Any", found).__func__)
+                self._visit(cast("Any", found).__func__, f"{type(value).__name__}.{name}")
             else:
                 self._guard(value, name, getattr(value, name, None))
                 self._visit(found, f"{type(value).__name__}.{name}")
@@ -347,10 +362,14 @@ class Captures:
         if isinstance(value, tuple):
             for part in cast("tuple[Any, ...]", value):
                 self._visit(part, path)
+        elif self.strict and type(value) is dict:
+            self.unknown = self.unknown or f"{path}, a dict"  # of which nobody watches the order
         elif type(value) is list or type(value) is dict:
             items = cast("list[Any] | dict[Any, Any]", value)
             self._guard(items, len, len(items))
             for key in items if isinstance(items, dict) else range(len(items)):
+                if self.unknown:
+                    break
                 self._guard(items, key, items[key])
                 self._visit(items[key], f"{path}[{key!r}]")
         elif isinstance(value, partial):
@@ -370,8 +389,9 @@ class Captures:
 
     def _guard(self, container: Any, key: Any, found: Any) -> None:
         self._guards.setdefault((id(container), key), (container, key, found))
-        if len(self._guards) > _MOST_GUARDS:
-            self.unknown = self.unknown or f"more than {_MOST_GUARDS} things"
+        most = _MOST_STRICT if self.strict else _MOST_GUARDS
+        if len(self._guards) > most:
+            self.unknown = self.unknown or f"more than {most} things"
 
     def _is_new(self, *things: Any) -> bool:
         numbers = tuple(map(id, things))

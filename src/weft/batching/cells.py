@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial, wraps
+from time import perf_counter
 from types import CellType, MethodType
 from typing import Any, TypeVar, cast, overload
 
@@ -78,6 +79,8 @@ class Watch:
         self.guards: list[Guard] = []
         self.changes = 0
         self.integers: list[Integer] = []
+        self.began = self.saved_at = perf_counter()
+        self.spent = 0.0  # on looks, in seconds
 
     def __call__(self, changed: bool) -> tuple[list[_core.Tensor], list[Guard]] | str | None:
         """Return what the body reads and where it was found, or None if nothing has changed.
@@ -90,7 +93,7 @@ class Watch:
         """
         if not changed and self._versions() == self.parts:
             return None
-        self.changes += changed or self.prove
+        self.changes += changed
         captures = Captures(strict=self.prove)
         try:
             if self.prove and self.owner is not None:
@@ -106,7 +109,9 @@ class Watch:
             return "a module inside has hooks"
         if captures.unknown:
             return f"it reads {captures.unknown} from outside, which may change"
-        if self.changes > _MOST_CHANGES:
+        # Looks take a tenth of the time at most: a module may be changed at each step.
+        within = 0.05 + 0.1 * (perf_counter() - self.began)
+        if self.changes > _MOST_CHANGES or (self.prove and self.spent > within):
             return "what it reads from outside changes again and again"
         if self.prove and (reason := why_not_pure(captures)):
             return f"it is not known to be pure: {reason}"
@@ -124,6 +129,7 @@ class Watch:
 
     def save(self) -> list[tuple[Any, Any]]:
         """Return the places that the body is known to read, each with a copy of what is there."""
+        self.saved_at = perf_counter()
         places: list[Any] = [part.__dict__ for part in self._modules()]
         for container, key, _, _ in self.guards:
             if key is len or isinstance(container, CellType):
@@ -137,6 +143,7 @@ class Watch:
 
         Among threads what is new may be another one's: then only tensors go.
         """
+        self.spent += perf_counter() - self.saved_at
         alone = threading.active_count() == 1
         return sum(_put_back(place, content, alone) for place, content in saved) > 0  # all of them
 
@@ -148,6 +155,7 @@ class Watch:
 
 
 _MISSING = object()
+_OWN = {"_weft_cell", "_weft_mapped"}  # what maps and cells note in a module
 
 
 def _content(place: Any) -> Any:
@@ -166,7 +174,7 @@ def _content(place: Any) -> Any:
 def _put_back(place: Any, content: Any, alone: bool) -> bool:
     if isinstance(place, dict):
         items = cast("dict[Any, Any]", place)
-        keys = [*content, *(key for key in items if key not in content)]
+        keys = [*content, *(key for key in items if key not in content and key not in _OWN)]
         return sum(_put_back((items, key), content.get(key, _MISSING), alone) for key in keys) > 0
     now = _content(place)
     if isinstance(place, list):

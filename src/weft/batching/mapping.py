@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -317,7 +318,7 @@ def map(
     if _running.hub is not None and _running.hub.asides.get(getcurrent()):
         # Other examples must not see what this one holds, and those of a map inside it must.
         return _one_by_one(function, examples, return_exceptions)
-    if isinstance(examples, (list, tuple)):
+    if type(examples) in (list, tuple):
         results = _without_fibers(function, cast("list[Any] | tuple[Any, ...]", examples), width)
         if results is not None:
             _core.draw_map()  # as if streams had been made for the examples
@@ -338,8 +339,10 @@ class Mapped:
     warm = 512
     most_failures = 8
 
-    def __init__(self, function: Any = None) -> None:
-        self.number = id(function)  # no reference: the function has this
+    def __init__(self, function: Any = None, called: Any = None) -> None:
+        # No references: the function has this, and copies of it may have it, too.
+        self.owner = (lambda: None) if function is None else weakref.ref(function)
+        self.number = id(called)
         self.examples = 0
         self.cell: _core.Cell | None = None
         self.failures = 0  # in a row
@@ -386,8 +389,8 @@ def _without_fibers(function: Any, examples: Any, width: int) -> list[Any] | Non
     if body is None:
         return None
     known = function.__dict__.get("_weft_mapped")
-    if known is None or known.number != id(called):
-        known = function.__dict__["_weft_mapped"] = Mapped(called)
+    if known is None or known.owner() is not function or known.number != id(called):
+        known = function.__dict__["_weft_mapped"] = Mapped(function, called)
     return known.run(body, examples, width)
 
 

@@ -79,11 +79,12 @@ class Proof:
         self.parts = [part for module in captures.modules for part in module.modules()]
         # What code takes of something that is not known. A module has some methods of a tensor's
         # names, which change it.
-        others = {name for kind in (list, dict, str, _core.Tensor) for name in dir(kind)}
+        written = {name for kind in (list, dict, set, bytearray) for name in dir(kind)}
+        others = written.union(dir(str), dir(_core.Tensor))
         fields = {name for part in self.parts for name in _fields(part)} - others
         self.tensor_names = _tensor_names()
         methods = {name for part in self.parts for name in _methods(cast("Any", type(part)))}
-        self.names = ((self.tensor_names | _READS) - methods) | fields
+        self.names = (((self.tensor_names - written) | _READS) - methods) | fields
 
     def run(self, captures: Captures) -> None:
         """Look at all that was found, and at the code of all functions."""
@@ -92,7 +93,14 @@ class Proof:
             for name in self.names & part.__dict__.keys():
                 _check_value(part.__dict__[name])
         for value in captures.found:
-            _check_value(value)
+            if isinstance(value, ModuleType):
+                _refuse(f"the module {value.__name__} as a value")
+            if value is not captures.body:
+                _check_value(value)
+        for name in dir(_core.Tensor):
+            found = getattr(_core.Tensor, name)
+            if name.startswith("__") and isinstance(found, FunctionType) and _is_users(found):
+                _refuse(f"another {name}")
         for function, owner in captures.functions:
             self.check_code(function.__code__, function, owner)
 
@@ -105,6 +113,8 @@ class Proof:
         at_hand: Any = _UNKNOWN
         before: dis.Instruction | None = None
         for step in dis.get_instructions(code):
+            if step.is_jump_target:
+                at_hand, before = _UNKNOWN, None
             _check_instruction(step, before, code)
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 at_hand = self.take_attribute(at_hand, step.argval)
@@ -285,7 +295,7 @@ def _check_class(kind: Any) -> None:
 
 
 _METHODS = (FunctionType, staticmethod, property, type, _core.Cell, _core.CellForward)
-_PLAIN = {"__init__", "__doc__", "__dict__", "__weakref__", "__repr__", "__init_subclass__"}
+_PLAIN = {"__init__", "__doc__", "__dict__", "__weakref__", "__init_subclass__"}
 
 
 def why_not_pure(captures: Captures) -> str:

@@ -8,6 +8,7 @@ only their names, one table a kind. `_parameters`, `_buffers` and `_modules` are
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple, Self, TypeVar, cast
@@ -56,9 +57,12 @@ class IncompatibleKeys(NamedTuple):
         )
 
 
+_versions = itertools.count(1)  # none comes twice, also where attributes are put back
+
+
 def note_change(state: dict[str, Any]) -> None:
     """Say that a module's dictionary was changed: cells look at the module again."""
-    state["_version"] = state.get("_version", 0) + 1
+    state["_version"] = next(_versions)
     _core.bump_epoch()
 
 
