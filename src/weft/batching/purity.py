@@ -285,7 +285,10 @@ def _check_part(part: Any) -> None:
 def _check_class(kind: Any) -> None:
     """Refuse a class whose operators, calls or attributes are the user's own."""
     for base in kind.__mro__:
-        if base.__module__.partition(".")[0] in ("weft", "builtins"):
+        if not _is_users(base):
+            for name, value in base.__dict__.items():
+                if isinstance(value, FunctionType) and _is_users(value):
+                    _refuse(f"another {base.__name__}.{name}")
             continue
         for name, value in base.__dict__.items():
             is_code = callable(value) or hasattr(cast("Any", type(value)), "__get__")
