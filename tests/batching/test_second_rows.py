@@ -328,3 +328,51 @@ def test_random_programs(seed: int) -> None:
                 *grads([*xs, matrix])]  # fmt: skip
 
     assert_alike(run)
+
+
+@pytest.mark.parametrize("multiply", [lambda x, w: x * w, lambda x, w: (x * x) @ w])
+def test_what_a_derivative_does_not_read_may_change(multiply: Callable[..., Any]) -> None:
+    def run(way: str) -> Any:
+        (w,) = leaves(2.0, shape=(2,))
+        xs = leaves(1.0, 3.0, shape=(2,))
+        results = [y.sum() for y in run_all(lambda x: multiply(x, w).sum(), xs, way)]
+        gradients = weft.autograd.grad(sum(results), xs, create_graph=True)
+        with weft.no_grad():
+            w.add_(1.0)
+        try:
+            gradients[0].sum().backward()
+        except RuntimeError:
+            return "it was changed"
+        return grads([w])
+
+    assert_alike(run)
+
+
+def test_what_a_derivative_reads_may_not() -> None:
+    def run(way: str) -> Any:
+        (w,) = leaves(2.0)
+        xs = leaves(1.0, 3.0)
+        results = run_all(lambda x: (x * x * w) * x, xs, way)
+        gradients = weft.autograd.grad(sum(results), xs, create_graph=True)
+        with weft.no_grad():
+            w.add_(1.0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            gradients[0].backward()
+
+    for way in WAYS:
+        run(way)
+
+
+def test_rules_that_save_nothing_run_twice() -> None:
+    for function in (lambda x: -x, lambda x: x + 1, lambda x: x.reshape(2, 1), lambda x: x[:1]):
+
+        def run(way: str, function: Function = function) -> Any:
+            xs = leaves(1.0, 3.0, shape=(2,))
+            results = run_all(function, xs, way)
+            given = [weft.ones_like(y).requires_grad_() for y in results]
+            gradients = weft.autograd.grad(results, xs, given, create_graph=True)
+            gradients[0].sum().backward()
+            gradients[0].sum().backward()
+            return grads(given)
+
+        assert_alike(run)

@@ -1,5 +1,7 @@
 #include "weft/autograd/row_rule.h"
 
+#include <unordered_set>
+
 #include "ops.h"
 #include "weft/autograd/engine.h"
 #include "weft/autograd/rule.h"
@@ -39,6 +41,27 @@ Ref<Node> with_rows(const Node& node, int64_t rows) {
   return part;
 }
 
+// Which of what a rule read matters to its derivative: what the ops that it is made of have saved.
+static std::vector<bool> find_needed(const Values& results, const Values& given, uint64_t since) {
+  std::vector<bool> needed(given.size());
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> waiting;
+  for (const Value& result : results) waiting.push_back(result ? result->producer.get() : nullptr);
+  while (!waiting.empty()) {
+    const Node* node = waiting.back();
+    waiting.pop_back();
+    if (!node || node->sequence <= since || !seen.insert(node).second) continue;
+    for (const graph::Edge& edge : node->edges) waiting.push_back(edge.node.get());
+    for (const graph::Saved& saved : node->saved) {
+      for (size_t i = 0; i < given.size(); ++i) {
+        const auto& storage = given[i].array().storage;
+        if (!saved.value || saved.value.array().storage == storage) needed[i] = true;
+      }
+    }
+  }
+  return needed;
+}
+
 Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
                        std::shared_ptr<const graph::RowTable> table) {
   auto rule = std::make_unique<RowRule>(of);
@@ -60,7 +83,9 @@ Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
     }
   }
   if (!has_bits) return apply_rule(*of, read[0], read[1], read[2]);
+  const uint64_t since = Node::next_sequence();
   Values results = rule->apply(given);
+  const std::vector<bool> needed = find_needed(results, given, since);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i] || !results[i].requires_grad()) continue;
     results[i] = without_history(results[i]);
@@ -71,8 +96,10 @@ Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
   const Ref<Node> node =
       graph::attach_custom(std::move(rule), given, made, graph::current_position());
   node->extras->rows = std::move(rows);
-  for (size_t i = 0; i < given.size(); ++i)
-    graph::save(*node, given[i], false, i, given[i].array().storage->version);
+  for (size_t i = 0; i < given.size(); ++i) {
+    const uint32_t version = given[i].array().storage->version;
+    graph::save(*node, given[i], false, i, needed[i] ? version : graph::Saved::any_version);
+  }
   return results;
 }
 

@@ -256,7 +256,10 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
 void release_rows(Node& node, std::span<const int32_t> rows, graph::Position at) {
   std::vector<bool>& released = node.extras->rows->released;
   std::vector<uint32_t>& passes = node.extras->rows->passes;
-  if (node.saved.empty()) return;
+  const auto matters = [](const graph::Saved& saved) {
+    return saved.version != graph::Saved::any_version;
+  };
+  if (std::none_of(node.saved.begin(), node.saved.end(), matters)) return;
   const size_t count = node.extras->rows->count();
   const bool all = rows.empty();
   released.resize(count, all && passes.empty());

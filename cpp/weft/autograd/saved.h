@@ -17,8 +17,9 @@ void refuse_second_backward(const graph::Node& node);
 void refuse_changed(const graph::Node& node, const graph::Saved& saved);
 inline void refuse_if_changed(const graph::Node& node, const graph::Saved& saved) {
   const tensor::Storage* storage = saved.value.array().storage.get();
-  if (storage && storage->version != saved.version) [[unlikely]]
-    refuse_changed(node, saved);
+  if (storage && storage->version != saved.version) [[unlikely]] {
+    if (saved.version != graph::Saved::any_version) refuse_changed(node, saved);
+  }
 }
 
 // The node's saved tensor of that number, as it was; raises if it was changed or freed since.

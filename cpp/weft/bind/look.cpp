@@ -289,9 +289,9 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   const bool stopped = look.decision >= 0;
   const bool interrupted = !look.result && !stopped && !PyErr_ExceptionMatches(PyExc_Exception);
   // An op may not have known what stands for an integer.
-  const bool confused = !look.result && !stopped &&
-                        (PyErr_ExceptionMatches(PyExc_TypeError) ||
-                         PyErr_ExceptionMatches(PyExc_AttributeError));
+  const bool confused =
+      !look.result && !stopped &&
+      (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError));
   std::string error;
   if (!look.result && stopped) PyErr_Clear();
   if (!look.result && !stopped && !interrupted) error = take_error();

@@ -39,6 +39,7 @@ struct Saved {
   std::unique_ptr<PackedTensor> packed;  // set when saved_tensors_hooks took it
 
   static constexpr uint16_t neither = UINT16_MAX;
+  static constexpr uint32_t any_version = UINT32_MAX;  // its numbers do not matter
 };
 
 // Called with a gradient; may return another one, or an empty Value to leave it as it is.
