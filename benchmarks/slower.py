@@ -17,9 +17,8 @@ _EACH = (
 
 REASONS: dict[str, str] = {
     "peak memory": "what is pending takes 2.5 MB, and memory comes in pages of 2 MB",
-    "mixture of 16 experts": _EACH.format("token", "expert", "two fifths"),
     "child-sum Tree-LSTM": _EACH.format("node", "level of all trees", "a quarter"),
-    "early exit": _EACH.format("example and layer", "layer", "an eighth"),
+    "early exit": "before it is seen to be pure, Python runs for each example and layer",
     "beam search": _EACH.format("hypothesis", "step of all beams", "a fifth"),
     "Tree-LSTM, hidden 64": _EACH.format("node", "level of all trees", "a quarter"),
     "sum, backward: lazy / eager": "there is nothing to batch: recording and planning take longer "

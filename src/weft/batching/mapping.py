@@ -336,7 +336,7 @@ class Mapped:
     """What was found out about a function that is mapped: it may be a cell that nobody declared."""
 
     # After so many examples: it takes as long as running some of them.
-    warm = 512
+    warm = 256
     most_failures = 8
 
     def __init__(self, function: Any = None, called: Any = None) -> None:
