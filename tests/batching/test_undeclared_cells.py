@@ -793,6 +793,15 @@ def test_models_that_became_cells_are_collected() -> None:
     assert seen() is None
 
 
+def test_replaying_can_be_turned_off() -> None:
+    def body(x: Any) -> Any:
+        return x * 2
+
+    for _ in range(3):
+        weft.map(body, vectors(), replay=False)
+    assert "_weft_mapped" not in body.__dict__
+
+
 def test_it_waits_until_a_function_is_mapped_often() -> None:
     Mapped.warm = 10
 

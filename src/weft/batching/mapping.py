@@ -282,6 +282,7 @@ def map(
     batch: bool = True,
     width: int = 128,
     return_exceptions: bool = False,
+    replay: bool = True,
 ) -> list[Any]:
     """Run a function written for one example over many of them, together.
 
@@ -302,6 +303,8 @@ def map(
         width: How many examples are under way at one time. More make larger batches; fewer stay
             in the processor's cache, which mostly counts for more.
         return_exceptions: Put an example's exception in the place of its result.
+        replay: A function or module that has been mapped for some hundred examples, and is seen to
+            be pure, is replayed without running its Python again; False always runs it.
 
     Raises:
         Exception: What the first of the failing examples raised, with a note that names it.
@@ -318,7 +321,7 @@ def map(
     if _running.hub is not None and _running.hub.asides.get(getcurrent()):
         # Other examples must not see what this one holds, and those of a map inside it must.
         return _one_by_one(function, examples, return_exceptions)
-    if type(examples) in (list, tuple):
+    if replay and type(examples) in (list, tuple):
         results = _without_fibers(function, cast("list[Any] | tuple[Any, ...]", examples), width)
         if results is not None:
             _core.draw_map()  # as if streams had been made for the examples
