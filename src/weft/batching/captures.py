@@ -262,9 +262,8 @@ class Captures:
     def _read_method(self, kind: Any, name: str, owner: Any) -> None:
         found = kind.__dict__.get(name)
         if found is not None and (self.strict or not _is_ours(kind)):
-            for place in cast(
-                "tuple[Any, ...]", (kind, type(owner))
-            ):  # of which one may hide the other's later
+            # One of them may hide the other's later.
+            for place in cast("tuple[Any, ...]", (kind, type(owner))):
                 self._guard(place, name, getattr(place, name, None))
         self.read_function(found, owner)
 
