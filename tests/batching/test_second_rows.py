@@ -49,7 +49,7 @@ def assert_same(found: Any, expected: Any) -> None:
         for one, other in zip(found, expected, strict=True):
             assert_same(one, other)
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, nan_ok=True), (found, expected)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9, nan_ok=True), (found, expected)
     else:
         assert found == expected, (found, expected)
 
@@ -326,6 +326,144 @@ def test_random_programs(seed: int) -> None:
             sum(g.square().sum() for g in picked).backward()
         return [*map(plain, gs), [g is not None and g.requires_grad for g in gs],
                 *grads([*xs, matrix])]  # fmt: skip
+
+    assert_alike(run)
+
+
+PAIRS: list[Callable[[weft.Tensor, weft.Tensor], weft.Tensor]] = [
+    lambda x, y: x * y,
+    lambda x, y: x / (y.square() + 0.5),
+    lambda x, y: weft.cat([x[:2], y[2:]]),
+    lambda x, y: weft.outer(x, y).sum(0),
+    weft.maximum,
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_over_results(seed: int) -> None:
+    """A map over pairs of results of another, some of them equal; gradients of anything."""
+
+    def run(way: str) -> list[Any]:
+        draw = random.Random(seed)
+        weft.manual_seed(seed)
+        xs, zs = ([weft.rand(4, dtype=weft.float64) + 0.2 for _ in range(4)] for _ in range(2))
+        if draw.random() < 0.4:
+            xs[draw.randrange(4)][:] = 0.0
+        zs[2] = zs[draw.randrange(3)]
+        for leaf in [*xs, *zs]:
+            leaf.requires_grad_()
+        first, second = ([draw.choice(FORMULAS) for _ in range(2)] for _ in range(2))
+        one, other = draw.choice(PAIRS), draw.choice(PAIRS)
+        pairs = list(zip(xs, zs, strict=True))
+        hs = run_all(lambda p: one(first[0](p[0]), first[1](p[1])), pairs, way)
+        pairs = [(draw.choice(hs), draw.choice(hs + zs)) for _ in range(4)]
+        ys = run_all(lambda p: other(second[0](p[0]), second[1](p[1])).sum(), pairs, way)
+        all_ = [*xs, *zs, *hs]
+        current, results = sum(draw.sample(ys, draw.randint(1, 4))), [list(map(plain, ys))]
+        for _ in range(2):
+            inputs = draw.sample(all_, draw.randint(1, len(all_)))
+            gs = weft.autograd.grad(current, inputs, create_graph=True, allow_unused=True)
+            results += [list(map(plain, gs)), [g is not None and g.requires_grad for g in gs]]
+            used = [g for g in gs if g is not None and g.requires_grad]
+            if not used:
+                return results
+            current = sum(
+                (g + g.square() * 0.1).sum() for g in draw.sample(used, 1 + len(used) // 2)
+            )
+        current.backward()
+        return [*results, grads([*xs, *zs])]
+
+    assert_alike(run)
+
+
+def test_gradients_of_different_inputs_of_one_op() -> None:
+    def run(way: str) -> list[Any]:
+        xs, zs = leaves(0.0, 1.0), leaves(2.0, 3.0)
+        roots = run_all(root, xs, way)
+        products = run_all(lambda pair: pair[0] * pair[1], list(zip(roots, zs, strict=True)), way)
+        gs = weft.autograd.grad(sum(products), [roots[0], zs[1]], create_graph=True)
+        (gs[0] + gs[1]).backward()
+        return [*map(plain, gs), *grads([*xs, *zs])]
+
+    assert run("eager")[2:] == [None, 0.5, 1.0, None]
+    assert_alike(run)
+
+
+def test_each_example_has_gradients_of_its_own_outputs() -> None:
+    """Of an op with several: none for one output is not zeros, which infinities would meet."""
+
+    def parts(x: weft.Tensor) -> Any:
+        return weft.linalg.svd(x)
+
+    def run(way: str) -> list[Any]:
+        xs = [weft.eye(2, dtype=weft.float64), weft.tensor([[1.0, 2.0], [3.0, 5.0]]).double()]
+        for x in xs:
+            x.requires_grad_()
+        ones, others = weft.map(parts, xs, batch=way == "map")
+        (ones[1].sum() + others[0].square()[0, 0] + others[1][0]).backward()
+        return grads(xs)
+
+    assert run("eager")[0] == [[1.0, 0.0], [0.0, 1.0]]
+    assert_same(run("map"), run("eager"))
+
+
+@pytest.mark.parametrize("function", [lambda x: x.exp(), lambda x: x.tanh(), lambda x: x * x * x])
+def test_equal_examples_have_gradients_of_their_own(function: Function) -> None:
+    def run(way: str) -> list[Any]:
+        (z,) = leaves(1.0)
+        hs = run_all(function, [z, z, z], way)
+        (g,) = weft.autograd.grad(hs[0] * 2 + hs[1].square(), [z], create_graph=True)
+        seconds = weft.autograd.grad(g, hs, allow_unused=True, create_graph=True)
+        seconds[1].backward()
+        return [plain(g), *map(plain, seconds), *grads([z])]
+
+    assert run("eager")[2] is not None
+    assert_alike(run)
+
+
+def test_equal_examples_inside_of_others() -> None:
+    def run(way: str) -> list[Any]:
+        (w,) = leaves(1.0)
+        xs = leaves(2.0, 3.0)
+        pairs = weft.map(lambda x: (w.exp(), x * w.exp()), xs, batch=way == "map")
+        loss = pairs[0][0] ** 2 * pairs[0][1] + pairs[1][0]
+        (g,) = weft.autograd.grad(loss, [w], create_graph=True)
+        shared = [pair[0] for pair in pairs]
+        return [plain(g), *map(plain, weft.autograd.grad(g, shared, allow_unused=True))]
+
+    assert_same(run("map"), run("eager"))
+
+
+def test_equal_examples_of_ops_with_several_outputs() -> None:
+    def run(way: str) -> list[Any]:
+        z = weft.tensor([[2.0, 1.0], [1.0, 5.0]], dtype=weft.float64, requires_grad=True)
+        pairs = weft.map(weft.linalg.eigh, [z, z], batch=way == "map")
+        loss = pairs[0][0].prod() + pairs[1][0].sum() + pairs[1][1].square()[0, 0]
+        (g,) = weft.autograd.grad(loss, [z], create_graph=True)
+        outputs = [output for pair in pairs for output in pair]
+        return [plain(g), *map(plain, weft.autograd.grad(g.square().sum(), outputs))]
+
+    assert_same(run("map"), run("eager"))
+
+
+def test_rows_of_gradients_need_gradients_as_single_ones_do() -> None:
+    def run(way: str) -> list[Any]:
+        hs = run_all(lambda x: x.exp(), leaves(1.0, 2.0, 3.0), way)
+        pairs = [(hs[0], hs[1]), (hs[2], hs[2])]
+        ys = run_all(lambda pair: pair[0] * pair[0] + pair[1], pairs, way)
+        gs = weft.autograd.grad(ys[0], hs[:2], create_graph=True)
+        return [[g.requires_grad, g.grad_fn is None] for g in gs]
+
+    assert run("eager") == [[True, False], [False, True]]
+    assert_alike(run)
+
+
+def test_saved_tensors_that_a_hook_computes() -> None:
+    def run(way: str) -> list[Any]:
+        xs = leaves(1.0, 3.0)
+        with weft.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2):
+            ys = run_all(lambda x: x.exp(), xs, way)
+        return [*map(plain, weft.autograd.grad(sum(ys), xs, create_graph=True))]
 
     assert_alike(run)
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -23,10 +24,44 @@ struct Arrived {
   int64_t waiting = 0;     // bytes of those rows
   uint32_t owned = 0;      // bit i: the memory of gradient i is ours to add into
   uint32_t closed = 0;     // references to the node through which no other backward can come
-  bool all_rows = true;    // of a node with rows: false while only some of them have a gradient
-  std::vector<bool> rows;  // then: which
+  // Of each output of a node with rows: those of them that have a gradient. Empty: all.
+  std::vector<std::vector<bool>> rows;
+  size_t partial = 0;  // how many outputs have it for some rows only
 
-  bool has_row(int32_t row) const { return all_rows || rows[row]; }
+  bool all_rows() const { return partial == 0; }
+  bool is_partial(size_t output) const { return partial > 0 && !rows[output].empty(); }
+  bool has_row(size_t output, int32_t row) const {
+    return gradients[output] && (!is_partial(output) || rows[output][row]);
+  }
+
+  // Leaves an output's gradient to these rows, or to all of them.
+  void set_rows(size_t output, std::vector<bool> those) {
+    if (!all_rows()) partial -= !rows[output].empty();
+    partial += !those.empty();
+    if (rows.size() < gradients.size()) rows.resize(gradients.size());
+    rows[output] = std::move(those);
+  }
+  void set_all_rows(size_t output) {
+    if (is_partial(output)) set_rows(output, {});
+  }
+
+  void forget_rows() {
+    partial = 0;
+    rows.clear();
+  }
+
+  // Rows by the outputs of which they have a gradient: a rule is not to see zeros for the others.
+  std::map<std::vector<bool>, std::vector<int32_t>> rows_by_outputs(size_t count) const {
+    std::map<std::vector<bool>, std::vector<int32_t>> result;
+    std::vector<bool> outputs(gradients.size());
+    for (size_t r = 0; r < count; ++r) {
+      bool any = false;
+      for (size_t i = 0; i < outputs.size(); ++i)
+        any |= outputs[i] = has_row(i, static_cast<int32_t>(r));
+      if (any) result[outputs].push_back(static_cast<int32_t>(r));
+    }
+    return result;
+  }
 };
 
 class Arrivals {
@@ -52,6 +87,7 @@ class Arrivals {
     visit(*arrived_[slot]);
     arrived_[slot]->gradients.clear();
     arrived_[slot]->node.reset();
+    if (!arrived_[slot]->all_rows()) arrived_[slot]->forget_rows();
     free_.push_back(slot);
   }
 
@@ -63,14 +99,14 @@ class Arrivals {
       const int32_t from = 0;
       return send_rows(edge, std::span(&row, 1), ops::unsqueeze(gradient, 0), std::span(&from, 1));
     }
-    Arrived& arrived = arrived_at(node).first;
+    Arrived& arrived = arrived_at(node);
     if (gradient->pending) [[unlikely]]
       return wait(arrived, std::move(gradient));
     graph::Value& sum = arrived.gradients[output];
     if (sum && modes_.grad && graph::records_rows() && node->has_rows(output)) [[unlikely]]
       return send_rows(edge, all_rows(sum), gradient, all_rows(sum));
-    if (sum && is_row_by_row(arrived)) clear_rows(sum.array(), arrived.rows);
-    arrived.all_rows = true;
+    if (sum && is_row_by_row(arrived, output)) clear_rows(sum.array(), arrived.rows[output]);
+    arrived.set_all_rows(output);
     if (!sum) {
       sum = std::move(gradient);
     } else if (!is_recorded() && (arrived.owned & own_bit(output))) {
@@ -90,14 +126,12 @@ class Arrivals {
   void send_rows(const graph::Edge& edge, std::span<const int32_t> to, const graph::Value& panel,
                  std::span<const int32_t> from) {
     const auto& [node, output, row] = edge;
-    const auto [arrived, is_new] = arrived_at(node);
+    Arrived& arrived = arrived_at(node);
     const graph::Meta& meta = node->outputs[output];
-    if (is_new) {
-      arrived.all_rows = false;
-      arrived.rows.assign(static_cast<size_t>(meta.sizes[0]), false);
-    }
     graph::Value& sum = arrived.gradients[output];
-    const bool row_by_row = is_row_by_row(arrived);
+    if (!sum && node->extras && node->extras->rows)
+      arrived.set_rows(output, std::vector<bool>(static_cast<size_t>(meta.sizes[0])));
+    const bool row_by_row = is_row_by_row(arrived, output);
     if (!sum) {
       sum = row_by_row ? graph::Value(tensor::Array::allocate(meta.sizes, meta.dtype))
                        : ops::zeros(meta.sizes, meta.dtype);
@@ -105,11 +139,11 @@ class Arrivals {
       sum = copy_rows(sum);
     }
     arrived.owned |= own_bit(output);
-    add_rows_to(sum, to, panel, from, row_by_row ? &arrived.rows : nullptr);
-    if (arrived.all_rows) return;
-    for (int32_t r : to) arrived.rows[r] = true;
-    const auto missing = std::find(arrived.rows.begin(), arrived.rows.end(), false);
-    arrived.all_rows = missing == arrived.rows.end();
+    add_rows_to(sum, to, panel, from, row_by_row ? &arrived.rows[output] : nullptr);
+    if (!arrived.is_partial(output)) return;
+    std::vector<bool>& rows = arrived.rows[output];
+    for (int32_t r : to) rows[r] = true;
+    if (std::find(rows.begin(), rows.end(), false) == rows.end()) arrived.set_all_rows(output);
   }
 
  private:
@@ -134,17 +168,14 @@ class Arrivals {
 
   bool is_recorded() const { return modes_.grad || modes_.tracer || modes_.vmap; }
   // Whether rows that no gradient has reached hold nothing yet, not even zeros.
-  bool is_row_by_row(const Arrived& arrived) const {
-    const graph::NodeExtras* extras = arrived.node->extras.get();
-    return !arrived.all_rows && arrived.gradients.size() == 1 && !is_recorded() && extras &&
-           extras->rows;
+  bool is_row_by_row(const Arrived& arrived, size_t output) const {
+    return arrived.is_partial(output) && !is_recorded();
   }
 
-  std::pair<Arrived&, bool> arrived_at(const base::Ref<graph::Node>& node) {
-    if (node->visited_by == id_) return {*arrived_[node->visit_slot], false};
+  Arrived& arrived_at(const base::Ref<graph::Node>& node) {
+    if (node->visited_by == id_) return *arrived_[node->visit_slot];
     const auto found = elsewhere_.find(node.get());
-    if (found != elsewhere_.end()) return {*arrived_[found->second], false};
-    return {*arrived_[add(node)], true};
+    return *arrived_[found != elsewhere_.end() ? found->second : add(node)];
   }
 
   // A place for the gradients of a node that none has reached yet.
@@ -158,7 +189,6 @@ class Arrivals {
     arrived_[slot]->node = node;
     arrived_[slot]->gradients.resize(node->is_leaf() ? 1 : node->outputs.size());
     arrived_[slot]->owned = arrived_[slot]->closed = 0;
-    arrived_[slot]->all_rows = true;
     if (node->visited_by) {  // a backward inside this one, or of another thread
       elsewhere_[node.get()] = slot;
     } else {

@@ -79,7 +79,7 @@ class Backward {
   static Value part_of(const Arrived& arrived, uint32_t output, int32_t row) {
     const Value& gradient = arrived.gradients[output];
     if (!gradient || row == graph::ValueData::whole) return gradient;
-    if (!arrived.has_row(row)) return {};
+    if (!arrived.has_row(output, row)) return {};
     return row_at(gradient, row);
   }
 
@@ -137,17 +137,16 @@ class Backward {
     if (some && !wanted_.keep_leading(arrived)) return;
     modes_.position = node.position;
     const bool saves = !node.saved.empty(), alone = allow_no_other(arrived);
-    if (node.extras && node.extras->rows) [[unlikely]] {
+    if (node.extras && node.extras->is_twin) [[unlikely]] {
+      visit_twin(arrived);
+    } else if (node.extras && node.extras->rows) [[unlikely]] {
       visit_rows(arrived);
     } else {
       const double begin = observer_ ? graph::seconds_now() : 0;
       Values gradients = run_rule(node, arrived.gradients);
       if (observer_) observer_->ran_rule({node, {}, arrived.gradients, gradients, begin});
       arrived.gradients.clear();
-      for (size_t i = 0; i < node.edges.size(); ++i) {
-        const graph::Edge& edge = node.edges[i];
-        if (edge.node && gradients[i]) send(edge, fit(std::move(gradients[i]), node.input_meta(i)));
-      }
+      send_on(node, std::move(gradients));
       if (!request_.retain_graph) node.release_saved(called_at_);
     }
     if (saves ? node.released : alone || is_own(arrived)) {
@@ -162,7 +161,7 @@ class Backward {
   // find released what this one has been through below.
   bool is_own(const Arrived& arrived) const {
     const graph::NodeExtras* extras = arrived.node->extras.get();
-    return !request_.retain_graph && arrived.all_rows && extras &&
+    return !request_.retain_graph && arrived.all_rows() && extras &&
            (extras->is_twin || (extras->rows && extras->rows->passes.empty()));
   }
 
@@ -171,7 +170,7 @@ class Backward {
   bool allow_no_other(const Arrived& arrived) const {
     Node& node = *arrived.node;
     const bool alone =
-        !request_.retain_graph && arrived.all_rows && node.use_count() == 1 + arrived.closed;
+        !request_.retain_graph && arrived.all_rows() && node.use_count() == 1 + arrived.closed;
     if (alone) {
       node.extra_passes = 0;
       if (node.extras && node.extras->rows) node.extras->rows->passes.clear();
@@ -183,51 +182,72 @@ class Backward {
   // times the infinity of another row would not be zero.
   void visit_rows(Arrived& arrived) {
     Node& node = *arrived.node;
-    std::vector<int32_t> live;  // empty: all, in a backward that is the first one
-    const graph::Gathered* gathered = node.extras->gathered.get();
-    const bool all = arrived.all_rows && !gathered && node.extras->rows->released.empty() &&
-                     !observer_ && !modes_.grad;
-    const auto count = all ? 0 : static_cast<int32_t>(node.extras->rows->count());
-    live.reserve(static_cast<size_t>(count));
-    for (int32_t r = 0; r < count; ++r) {
-      if (arrived.has_row(r)) live.push_back(r);
+    if (node.extras->gathered) return pass_on_rows(arrived);
+    const bool all = arrived.all_rows(), whole = all && !graph::records_rows();
+    if (whole && node.extras->rows->released.empty() && !observer_) {
+      send_on(node, run_rule(node, arrived.gradients));
+      if (!request_.retain_graph) release_rows(node, {}, called_at_);
+      return;
     }
-    if (gathered) return pass_on_rows(arrived, live);
-    refuse_second_backward(node, live);
-    const double begin = observer_ ? graph::seconds_now() : 0;
-    Values gradients = arrived.all_rows && !graph::records_rows()
-                           ? run_rule(node, arrived.gradients)
-                           : run_rule_on_rows(node, arrived.gradients, live);
-    if (observer_) observer_->ran_rule({node, live, arrived.gradients, gradients, begin});
-    std::vector<int32_t> places(live.size());
-    std::iota(places.begin(), places.end(), 0);
+    const auto groups = arrived.rows_by_outputs(node.extras->rows->count());
+    for (const auto& [outputs, rows] : groups) refuse_second_backward(node, rows);
+    for (const auto& [outputs, rows] : groups) {
+      Values reached = arrived.gradients;
+      for (size_t i = 0; i < reached.size(); ++i) {
+        if (!outputs[i]) reached[i] = {};
+      }
+      const double begin = observer_ ? graph::seconds_now() : 0;
+      Values gradients = whole ? run_rule(node, reached) : run_rule_on_rows(node, reached, rows);
+      if (observer_) observer_->ran_rule({node, rows, reached, gradients, begin});
+      send_rows_on(node, std::move(gradients), all ? std::span<const int32_t>() : rows);
+      if (!request_.retain_graph) release_rows(node, rows, called_at_);
+    }
+  }
+
+  // Gradients of one of several equal ops go on to the node that those have in common. If its rule
+  // reads results and is to be differentiated, it runs for each op by itself: each has its own.
+  void visit_twin(Arrived& arrived) {
+    Node& node = *arrived.node->edges[0].node;
+    const auto is_output = [](const graph::Saved& saved) { return saved.is_output; };
+    if (!modes_.grad || std::ranges::none_of(node.saved, is_output))
+      return send_on(*arrived.node, std::move(arrived.gradients));
+    const int32_t row = arrived.node->edges[0].row;
+    const auto rows = std::span(&row, row == graph::ValueData::whole ? 0 : 1);
+    send_rows_on(node, run_rule_of_twin(arrived.node, arrived.gradients), rows);
+    if (request_.retain_graph) return;
+    rows.empty() ? node.release_saved(called_at_) : release_rows(node, rows, called_at_);
+  }
+
+  // Sends gradients of a node's inputs to where those are from.
+  void send_on(const Node& node, Values gradients) {
     for (size_t i = 0; i < node.edges.size(); ++i) {
       const graph::Edge& edge = node.edges[i];
-      if (!edge.node || !gradients[i]) continue;
-      Meta meta = node.input_meta(i);
-      const bool some = !arrived.all_rows && (node.extras->rows->stacked & bit_of(i));
-      if (some) meta.sizes[0] = static_cast<int64_t>(live.size());
-      Value gradient = fit(std::move(gradients[i]), meta);
-      if (some) {
-        send_rows(edge, live, gradient, places);
-      } else {
-        send(edge, std::move(gradient));
-      }
+      if (edge.node && gradients[i]) send(edge, fit(std::move(gradients[i]), node.input_meta(i)));
     }
-    if (!request_.retain_graph) release_rows(node, live, called_at_);
+  }
+  // The same of some rows; none: of all.
+  void send_rows_on(const Node& node, Values gradients, std::span<const int32_t> rows) {
+    std::vector<int32_t> places(rows.size());
+    std::iota(places.begin(), places.end(), 0);
+    for (size_t i = 0; i < node.edges.size() && !rows.empty(); ++i) {
+      if (!node.edges[i].node || !gradients[i]) continue;
+      if (!(node.extras->rows->stacked & bit_of(i))) continue;
+      Meta meta = node.input_meta(i);
+      meta.sizes[0] = static_cast<int64_t>(rows.size());
+      send_rows(node.edges[i], rows, fit(std::exchange(gradients[i], {}), meta), places);
+    }
+    send_on(node, std::move(gradients));  // what all rows have in common
   }
 
   // Rows that were collected from several places go back to them.
-  void pass_on_rows(const Arrived& arrived, std::vector<int32_t>& live) {
+  void pass_on_rows(const Arrived& arrived) {
     const Node& node = *arrived.node;
     const Value& panel = arrived.gradients[0];
     const graph::Gathered& gathered = *node.extras->gathered;
     const std::vector<int32_t>& targets = gathered.targets;
-    if (!targets.empty()) {
-      live.clear();
-      for (size_t i = 0; i < targets.size(); ++i) {
-        if (arrived.has_row(targets[i])) live.push_back(static_cast<int32_t>(i));
-      }
+    std::vector<int32_t> live;
+    for (size_t i = 0; i < gathered.sources.size(); ++i) {
+      if (arrived.has_row(0, gathered.target(i))) live.push_back(static_cast<int32_t>(i));
     }
     const auto source_of = [&](int32_t r) { return gathered.sources[r]; };
     std::vector<int32_t> from(live.size()), to(live.size());  // by sources

@@ -4,6 +4,7 @@
 
 #include "ops.h"
 #include "weft/autograd/engine.h"
+#include "weft/autograd/rows.h"
 #include "weft/autograd/rule.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
@@ -41,25 +42,50 @@ Ref<Node> with_rows(const Node& node, int64_t rows) {
   return part;
 }
 
-// Which of what a rule read matters to its derivative: what the ops that it is made of have saved.
-static std::vector<bool> find_needed(const Values& results, const Values& given, uint64_t since) {
-  std::vector<bool> needed(given.size());
+// What a rule's results make of what it read.
+struct Use {
+  std::vector<bool> passes;   // gradients of the results go on to it
+  std::vector<bool> matters;  // to those gradients: the ops that the rule is made of have saved it
+};
+
+static Use find_use(const Values& results, const Values& given, uint64_t since) {
+  Use use{std::vector<bool>(given.size()), std::vector<bool>(given.size())};
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> waiting;
-  for (const Value& result : results) waiting.push_back(result ? result->producer.get() : nullptr);
+  const auto reach = [&](const Ref<Node>& node, uint32_t output) {
+    waiting.push_back(node.get());
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (node && given[i]->producer == node && given[i]->output == output) use.passes[i] = true;
+    }
+  };
+  for (const Value& result : results) {
+    if (result) reach(result->producer, result->output);
+  }
   while (!waiting.empty()) {
     const Node* node = waiting.back();
     waiting.pop_back();
     if (!node || node->sequence <= since || !seen.insert(node).second) continue;
-    for (const graph::Edge& edge : node->edges) waiting.push_back(edge.node.get());
+    for (const graph::Edge& edge : node->edges) reach(edge.node, edge.output);
     for (const graph::Saved& saved : node->saved) {
       for (size_t i = 0; i < given.size(); ++i) {
         const auto& storage = given[i].array().storage;
-        if (!saved.value || saved.value.array().storage == storage) needed[i] = true;
+        if (!saved.value || saved.value.array().storage == storage) use.matters[i] = true;
       }
     }
   }
-  return needed;
+  return use;
+}
+
+// Notes the rows of what was made that depend on nothing that needs a gradient.
+static void set_dependent(graph::Rows& rows, const Values& given, const Use& use) {
+  rows.dependent.resize(rows.count());
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!use.passes[i]) continue;
+    const bool has_rows = rows.stacked & bit_of(i);
+    for (size_t r = 0; r < rows.count(); ++r) {
+      if (!has_rows || depends_on_any(given[i], static_cast<int32_t>(r))) rows.dependent[r] = true;
+    }
+  }
 }
 
 Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
@@ -85,7 +111,7 @@ Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
   if (!has_bits) return apply_rule(*of, read[0], read[1], read[2]);
   const uint64_t since = Node::next_sequence();
   Values results = rule->apply(given);
-  const std::vector<bool> needed = find_needed(results, given, since);
+  const Use use = find_use(results, given, since);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i] || !results[i].requires_grad()) continue;
     results[i] = without_history(results[i]);
@@ -93,12 +119,13 @@ Values RowRule::record(const Ref<Node>& of, const Values (&read)[3],
     rule->gives_.push_back(i);
   }
   if (made.empty()) return results;
+  set_dependent(*rows, given, use);
   const Ref<Node> node =
       graph::attach_custom(std::move(rule), given, made, graph::current_position());
   node->extras->rows = std::move(rows);
   for (size_t i = 0; i < given.size(); ++i) {
     const uint32_t version = given[i].array().storage->version;
-    graph::save(*node, given[i], false, i, needed[i] ? version : graph::Saved::any_version);
+    graph::save(*node, given[i], false, i, use.matters[i] ? version : graph::Saved::any_version);
   }
   return results;
 }

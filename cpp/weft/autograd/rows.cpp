@@ -36,52 +36,50 @@ bool has_rows(const Value& value) {
 }
 
 // Makes the value one that is collected from rows, of none so far.
-graph::Gathered& gather(const Value& value) {
+void gather(const Value& value) {
   base::Ref<Node> node(new Node(nullptr, graph::current_position()));
   node->outputs.emplace_back(value.sizes(), value.dtype());
   node->extra().gathered = std::make_unique<graph::Gathered>();
   auto table = std::make_shared<graph::RowTable>();
   table->examples.assign(static_cast<size_t>(value.size(0)), -1);
   node->extras->rows = std::make_unique<graph::Rows>();
+  node->extras->rows->dependent.assign(table->examples.size(), false);
   node->extras->rows->table = std::move(table);
   value->producer = std::move(node);
   value->requires_grad = true;
-  return *value->producer->extras->gathered;
 }
 
 void add_source(Node& node, const Value& panel) {
+  const graph::Edge* last = node.edges.empty() ? nullptr : &node.edges.back();
+  if (last && last->node == panel->producer && last->output == panel->output) return;
   node.inputs.emplace_back(panel.sizes(), panel.dtype());
   node.edges.emplace_back(panel->producer, panel->output);
   ++node.input_count;
 }
 
-// Lets gradients of some rows go back to those rows alone: the zeros that index_select sends to the
-// others would meet their infinities.
-void connect(const Value& part, const Value& panel, std::span<const int32_t> rows) {
-  graph::Gathered& gathered = gather(part);
-  add_source(*part->producer, panel);
-  gathered.sources.assign(rows.size(), 0);
-  gathered.rows.assign(rows.begin(), rows.end());
-}
-
-// Lets gradients of rows `to` of a sum go to the rows `from` of the panel.
-void note_rows(const Value& sum, std::span<const int32_t> to, const Value& panel,
+// Lets gradients of rows `to` of a value go to the rows `from` of the panel.
+void note_rows(const Value& value, std::span<const int32_t> to, const Value& panel,
                std::span<const int32_t> from) {
-  if (!panel.requires_grad()) return;
-  if (!sum->producer) gather(sum);
-  Node& node = *sum->producer;
-  const graph::Edge* last = node.edges.empty() ? nullptr : &node.edges.back();
-  if (!last || last->node != panel->producer || last->output != panel->output)
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (!depends_on_any(panel, from[i])) continue;
+    if (!value->producer) gather(value);
+    Node& node = *value->producer;
     add_source(node, panel);
-  graph::Gathered& gathered = *node.extras->gathered;
-  gathered.sources.insert(gathered.sources.end(), to.size(),
-                          static_cast<int32_t>(node.edges.size()) - 1);
-  gathered.rows.insert(gathered.rows.end(), from.begin(), from.end());
-  gathered.targets.insert(gathered.targets.end(), to.begin(), to.end());
-  node.sequence = Node::next_sequence();  // younger than what was added
+    graph::Gathered& gathered = *node.extras->gathered;
+    gathered.sources.push_back(static_cast<int32_t>(node.edges.size()) - 1);
+    gathered.rows.push_back(from[i]);
+    gathered.targets.push_back(to[i]);
+    node.extras->rows->dependent[to[i]] = true;
+    node.sequence = Node::next_sequence();  // younger than what was added
+  }
 }
 
 }  // namespace
+
+bool depends_on_any(const Value& panel, int32_t row) {
+  if (!has_rows(panel)) return panel.requires_grad();
+  return panel->producer->extras->rows->is_dependent(row);
+}
 
 std::vector<int32_t> all_rows(const Value& panel) {
   std::vector<int32_t> rows(static_cast<size_t>(panel.size(0)));
@@ -97,14 +95,18 @@ Value rows_of(const Value& panel, std::span<const int32_t> rows) {
 
 Value rows_at(const Value& panel, std::span<const int32_t> rows, std::span<const int32_t> places) {
   const Value part = ops::index_select(panel, 0, index_of(places));
-  if (part->requires_grad && has_rows(panel)) connect(part, panel, rows);
-  return part;
+  if (!part->requires_grad || !has_rows(panel)) return part;
+  // The zeros that index_select sends to the other rows would meet their infinities.
+  const Value apart = without_history(part);
+  note_rows(apart, all_rows(part), panel, rows);
+  return apart;
 }
 
 Value row_at(const Value& panel, int32_t row) {
   if (!graph::records_rows() || !has_rows(panel)) return ops::clone(ops::select(panel, 0, row));
   Value part(tensor::row_of(panel.array(), row));
   part->array = graph::own_memory(part);
+  if (!depends_on_any(panel, row)) return part;
   part->take_history(*panel.get());
   part->row = row;
   return part;
@@ -216,27 +218,54 @@ static std::shared_ptr<const graph::RowTable> table_of(const graph::RowTable& ta
   return part;
 }
 
-Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {
-  auto [inputs, outputs] = unpack(node);
-  const uint32_t stacked = node.extras->rows->stacked;
+// What the rule reads of some rows.
+static Unpacked unpack_rows(Node& node, std::span<const int32_t> rows) {
+  Unpacked saved = unpack(node);
   const graph::Rows& all = *node.extras->rows;
   std::vector<int32_t> places;
   for (int32_t row : rows) places.push_back(all.place_of(row));
-  const auto saved_rows = [&](const Value& panel) {
-    return all.places.empty() ? rows_of(panel, rows) : rows_at(panel, rows, places);
+  const auto leave = [&](Value& panel, bool has_rows) {
+    if (!panel || !has_rows) return;
+    panel = all.places.empty() ? rows_of(panel, rows) : rows_at(panel, rows, places);
   };
-  for (size_t i = 0; i < node.input_count; ++i) {
-    if ((stacked & bit_of(i)) && inputs[i]) inputs[i] = saved_rows(inputs[i]);
-  }
+  for (size_t i = 0; i < node.input_count; ++i) leave(saved.inputs[i], all.stacked & bit_of(i));
+  for (size_t i = 0; i < node.outputs.size(); ++i) leave(saved.outputs[i], node.has_rows(i));
+  return saved;
+}
+
+static Values apply_to_rows(const Node& node, const Values& gradients, const Unpacked& saved,
+                            std::span<const int32_t> rows) {
+  const base::Ref<Node> part = with_rows(node, static_cast<int64_t>(rows.size()));
+  if (!graph::records_rows()) return apply_rule(*part, gradients, saved.inputs, saved.outputs);
+  return RowRule::record(part, {gradients, saved.inputs, saved.outputs},
+                         table_of(*node.extras->rows->table, rows));
+}
+
+Values run_rule_on_rows(Node& node, const Values& gradients, std::span<const int32_t> rows) {
+  const Unpacked saved = unpack_rows(node, rows);
   Values reached = gradients;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.has_rows(i)) continue;
-    if (outputs[i]) outputs[i] = saved_rows(outputs[i]);
-    if (gradients[i]) reached[i] = rows_of(gradients[i], rows);
+    if (gradients[i] && node.has_rows(i)) reached[i] = rows_of(gradients[i], rows);
   }
-  const base::Ref<Node> part = with_rows(node, static_cast<int64_t>(rows.size()));
-  if (!graph::records_rows()) return apply_rule(*part, reached, inputs, outputs);
-  return RowRule::record(part, {reached, inputs, outputs}, table_of(*all.table, rows));
+  return apply_to_rows(node, reached, saved, rows);
+}
+
+Values run_rule_of_twin(const base::Ref<Node>& twin, const Values& gradients) {
+  Node& node = *twin->edges[0].node;
+  const int32_t row = twin->edges[0].row;
+  const bool is_row = row != graph::ValueData::whole;
+  if (is_row) refuse_second_backward(node, std::span(&row, 1));
+  Unpacked saved = is_row ? unpack_rows(node, std::span(&row, 1)) : unpack(node);
+  Values panels = gradients;
+  for (uint32_t i = 0; i < panels.size(); ++i) {
+    Value& output = saved.outputs[i];
+    if (is_row && panels[i]) panels[i] = ops::unsqueeze(panels[i], 0);
+    if (!output) continue;
+    output = connect(is_row ? Value(tensor::row_of(output.array(), 0)) : output, {twin, i});
+    if (is_row) output = ops::unsqueeze(output, 0);
+  }
+  return is_row ? apply_to_rows(node, panels, saved, std::span(&row, 1))
+                : apply_rule(node, panels, saved.inputs, saved.outputs);
 }
 
 void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {

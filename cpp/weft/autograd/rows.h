@@ -15,6 +15,9 @@ graph::Value rows_of(const graph::Value& panel, std::span<const int32_t> rows);
 graph::Value rows_at(const graph::Value& panel, std::span<const int32_t> rows,
                      std::span<const int32_t> places);
 
+// Whether a row of a panel depends on something that needs a gradient.
+bool depends_on_any(const graph::Value& panel, int32_t row);
+
 // One row, with memory of its own.
 graph::Value row_at(const graph::Value& panel, int32_t row);
 // The panel with another row in place of one of its own.
@@ -45,6 +48,9 @@ graph::Value add_products(graph::Value sum, std::span<const graph::Value> produc
 // If it is to be differentiated again, what it gives has a node with those rows.
 graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients,
                                std::span<const int32_t> rows);
+
+// The same for the place of one of several equal ops: that one's results are those it reads.
+graph::Values run_rule_of_twin(const base::Ref<graph::Node>& twin, const graph::Values& gradients);
 
 // Raises if one of the rows has been through a backward that freed what was saved.
 void refuse_second_backward(const graph::Node& node, std::span<const int32_t> rows);

@@ -2,6 +2,7 @@
 
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
+#include "weft/graph/pending.h"
 
 namespace weft::autograd {
 
@@ -56,6 +57,7 @@ static Value unpack(Node& node, size_t number) {
     }
   } const outside{node, number};
   const Value value = outside.packed->unpack();
+  graph::settle(value);
   if (meta && (value.sizes() != meta->sizes || value.dtype() != meta->dtype)) {
     base::fail(ErrorKind::gradient, "unpack_hook returned a tensor of shape ", value.sizes(),
                " and dtype ", tensor::name_of(value.dtype()), " for one of shape ", meta->sizes,
@@ -78,13 +80,16 @@ Value restore(Node& node, size_t number) {
   if (!was_packed) refuse_if_changed(node, saved);
   const Value value = was_packed ? unpack(node, number) : saved.value;
   if (!modes.grad || index == graph::Saved::neither || !(is_output || was_packed)) return value;
-  // Under create_graph it takes part in the graph again, as what it was when it was saved.
-  const graph::Edge edge = is_output ? graph::Edge{Ref<Node>(&node), index} : node.edges[index];
+  // Under create_graph it is what it was when it was saved.
+  return connect(value, is_output ? graph::Edge{Ref<Node>(&node), index} : node.edges[index]);
+}
+
+Value connect(const Value& value, const graph::Edge& edge) {
   const Value connected = without_history(value);
   connected->producer = edge.node;
   connected->output = edge.output;
   connected->row = edge.row;
-  connected->requires_grad = static_cast<bool>(edge.node);
+  connected->requires_grad = edge.node && tensor::is_floating(value.dtype());
   return connected;
 }
 

@@ -25,4 +25,7 @@ inline void refuse_if_changed(const graph::Node& node, const graph::Saved& saved
 // The node's saved tensor of that number, as it was; raises if it was changed or freed since.
 graph::Value restore(graph::Node& node, size_t number);
 
+// A saved tensor takes part in the graph again, as what has its gradients sent along the edge.
+graph::Value connect(const graph::Value& value, const graph::Edge& edge);
+
 }  // namespace weft::autograd

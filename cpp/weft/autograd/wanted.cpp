@@ -92,13 +92,15 @@ bool Wanted::keep(Arrived& arrived, const Nodes& nodes) {
   if (found == nodes.end()) return false;
   const Rows& rows = found->second;
   if (rows.empty()) return true;
-  if (arrived.all_rows) {
-    arrived.rows = rows;
-    arrived.all_rows = false;
-    return true;
+  bool any = false;
+  for (size_t i = 0; i < arrived.gradients.size(); ++i) {
+    if (!arrived.gradients[i]) continue;
+    Rows left = rows;
+    for (size_t r = 0; r < left.size(); ++r) left[r] = left[r] && arrived.has_row(i, r);
+    any = any || std::ranges::find(left, true) != left.end();
+    arrived.set_rows(i, std::move(left));
   }
-  for (size_t r = 0; r < rows.size(); ++r) arrived.rows[r] = arrived.rows[r] && rows[r];
-  return std::ranges::find(arrived.rows, true) != arrived.rows.end();
+  return any;
 }
 
 }  // namespace weft::autograd

@@ -329,17 +329,15 @@ class Runner {
   // hook on it, or a gradient for it, is not the others'.
   void set_twins_apart(Pending& pending) {
     if (!pending.twin || pending.op->is_view()) return;
-    static const Op& alias = *graph::find_op("alias");
     for_all_alike(pending, [&](Pending& alike) {
-      modes.position = alike.position;
+      base::Ref<graph::Node> own;
       for (const graph::Held& held : alike.outputs) {
         if (!held.value || held.value->handles == 0 || !held.value->requires_grad) continue;
         const Value value{base::Ref<ValueData>(held.value)};
-        base::Ref<graph::Node> own = graph::record(alias, {value}, {})[0]->producer;
-        own->extra().is_twin = true;
+        if (!own || own->edges[0].node != value->producer)
+          own = graph::make_twin(value->producer, value->row, alike.position);
         value->array = graph::own_memory(value);
-        value->producer = std::move(own);
-        value->output = 0;
+        value->producer = own;
         value->row = ValueData::whole;
       }
     });

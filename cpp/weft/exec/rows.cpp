@@ -181,12 +181,26 @@ class ManyRows : public ProgramRun {
   Values apply(const graph::Instruction& instruction, const Values& given) override {
     std::vector<bool> has_rows;
     for (const Value& value : given) has_rows.push_back(value && value->has_rows);
-    if (std::find(has_rows.begin(), has_rows.end(), true) == has_rows.end())
-      return apply_for_all(instruction, given);
+    if (std::find(has_rows.begin(), has_rows.end(), true) == has_rows.end()) {
+      if (!is_differentiated_result(instruction, given)) return apply_for_all(instruction, given);
+      Values rows = given;
+      rows[0] = spread(given[0], given[0].sizes(), batch_.rows());
+      Values outputs = apply(instruction, rows);
+      return outputs.empty() ? apply_for_all(instruction, given) : outputs;
+    }
     Values one;
     for (int slot : instruction.inputs) one.push_back(slot < 0 ? Value() : op_.metas[slot]);
     return graph::run_batch_rule(graph::GivenRows(*instruction.op, instruction.attributes, one,
                                                   given, has_rows, batch_.rows()));
+  }
+  // Whether each row's user holds what this computes, with a gradient of its own.
+  bool is_differentiated_result(const graph::Instruction& instruction, const Values& given) const {
+    if (!modes.grad || instruction.op->is_view() || given.empty() || !given[0]) return false;
+    const std::vector<int>& outputs = op_.program.outputs;
+    const auto found = std::find(outputs.begin(), outputs.end(), instruction.first_output);
+    return found != outputs.end() && batch_.wants(static_cast<size_t>(found - outputs.begin())) &&
+           std::any_of(given.begin(), given.end(),
+                       [](const Value& value) { return value && value.requires_grad(); });
   }
   // Once for all rows, each of which may be differentiated by itself.
   Values apply_for_all(const graph::Instruction& instruction, const Values& given) const {
@@ -211,10 +225,11 @@ Values run_program_rows(const graph::Batched& batch) {
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = batch.wants(i);
   Values outputs = ManyRows(batch, wanted).run();
   for (Value& output : outputs) {
-    if (!output || output->has_rows) continue;
+    if (!output || (output->has_rows && output.array().strides[0] != 0)) continue;
     // Each has memory of its own: somebody may write there.
     static const graph::Op& contiguous = *graph::find_op("contiguous");
-    output = graph::record(contiguous, {spread(output, output.sizes(), batch.rows())}, {})[0];
+    if (!output->has_rows) output = spread(output, output.sizes(), batch.rows());
+    output = graph::record(contiguous, {output}, {})[0];
     output->has_rows = true;
   }
   return outputs;

@@ -67,6 +67,20 @@ std::string position_text(Position position) {
   return host.position_text(position);
 }
 
+base::Ref<Node> make_twin(const base::Ref<Node>& node, int32_t row, Position position) {
+  static const Op* const alias = find_op("alias");
+  base::Ref<Node> twin(new Node(alias, position));
+  twin->extra().is_twin = true;
+  twin->input_count = static_cast<uint32_t>(node->outputs.size());
+  for (uint32_t i = 0; i < twin->input_count; ++i) {
+    Meta& meta = twin->outputs.emplace_back(node->outputs[i]);
+    if (row != ValueData::whole) meta.sizes.erase(0);
+    twin->inputs.push_back(meta);
+    twin->edges.push_back({node, i, row});
+  }
+  return twin;
+}
+
 Edge edge_of_row(const Node& node, size_t i, int32_t row) {
   Edge edge = node.edges[i];
   if (row == ValueData::whole || !node.extras || !node.extras->rows ||

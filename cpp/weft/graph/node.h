@@ -92,6 +92,9 @@ struct Rows {
   // Where rows are in what is saved, -1 for those of which nothing is (graph/kept_rows.h). Empty:
   // each at its own place.
   std::vector<int32_t> places;
+  // Of gradients: rows that depend on something that needs a gradient. Empty: all.
+  std::vector<bool> dependent;
+  bool is_dependent(int32_t row) const { return dependent.empty() || dependent[row]; }
   size_t count() const { return table->examples.size(); }
   int32_t place_of(int32_t row) const { return places.empty() ? row : places[row]; }
 };
@@ -167,6 +170,10 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
   static int64_t live();  // number of nodes alive
   static uint64_t next_sequence();
 };
+
+// A node before one that several equal ops have in common, or before one row of it: the place of
+// one of those ops.
+base::Ref<Node> make_twin(const base::Ref<Node>& node, int32_t row, Position position);
 
 // An edge as one row sees it: past the nodes that only bring rows together.
 Edge edge_of_row(const Node& node, size_t i, int32_t row);
