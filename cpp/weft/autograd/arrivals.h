@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -51,16 +50,21 @@ struct Arrived {
   }
 
   // Rows by the outputs of which they have a gradient: a rule is not to see zeros for the others.
-  std::map<std::vector<bool>, std::vector<int32_t>> rows_by_outputs(size_t count) const {
-    std::map<std::vector<bool>, std::vector<int32_t>> result;
+  using Groups = std::vector<std::pair<std::vector<bool>, std::vector<int32_t>>>;
+  Groups rows_by_outputs(size_t count) const {
+    Groups groups;
     std::vector<bool> outputs(gradients.size());
     for (size_t r = 0; r < count; ++r) {
       bool any = false;
       for (size_t i = 0; i < outputs.size(); ++i)
         any |= outputs[i] = has_row(i, static_cast<int32_t>(r));
-      if (any) result[outputs].push_back(static_cast<int32_t>(r));
+      if (!any) continue;
+      auto group = groups.begin();
+      while (group != groups.end() && group->first != outputs) ++group;
+      if (group == groups.end()) group = groups.insert(group, {outputs, {}});
+      group->second.push_back(static_cast<int32_t>(r));
     }
-    return result;
+    return groups;
   }
 };
 
@@ -114,6 +118,27 @@ class Arrivals {
     } else {
       sum = ops::add(sum, gradient);
       if (!is_recorded()) arrived.owned |= own_bit(output);
+    }
+  }
+
+  // Gives every row that has a gradient of one output a gradient of the others, if only zeros.
+  void fill_missing(Arrived& arrived) const {
+    std::vector<bool> any(arrived.node->extras->rows->count());
+    bool all = true;
+    for (size_t r = 0; r < any.size(); ++r) {
+      for (size_t i = 0; i < arrived.gradients.size() && !any[r]; ++i)
+        any[r] = arrived.has_row(i, static_cast<int32_t>(r));
+      all = all && any[r];
+    }
+    if (all) any.clear();
+    for (size_t i = 0; i < arrived.gradients.size(); ++i) {
+      graph::Value& sum = arrived.gradients[i];
+      if (!sum || !arrived.is_partial(i)) continue;
+      if (is_row_by_row(arrived, i)) {
+        if (!(arrived.owned & own_bit(i))) sum = copy_rows(sum);
+        clear_rows(sum.array(), arrived.rows[i]);
+      }
+      arrived.set_rows(i, any);
     }
   }
 

@@ -183,6 +183,8 @@ class Backward {
   void visit_rows(Arrived& arrived) {
     Node& node = *arrived.node;
     if (node.extras->gathered) return pass_on_rows(arrived);
+    const bool fills = node.op && (node.op->is_view() || node.op->missing_is_zero);
+    if (fills && !arrived.all_rows() && !graph::records_rows()) arrivals_.fill_missing(arrived);
     const bool all = arrived.all_rows(), whole = all && !graph::records_rows();
     if (whole && node.extras->rows->released.empty() && !observer_) {
       send_on(node, run_rule(node, arrived.gradients));

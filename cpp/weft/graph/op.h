@@ -197,6 +197,7 @@ struct Declaration {
   Run run;
   Rule gradient = {};
   BatchRule batch = {};
+  bool missing_is_zero = false;    // its gradient rule takes a missing gradient for zeros
   std::string_view shown_as = {};  // grad_fn's name where PyTorch's differs from the op's
 };
 

@@ -98,6 +98,7 @@ OP(lstm_gates, "(gates: Tensor, cell: Tensor) -> (hidden: Tensor, next_cell: Ten
     return {cat(of_gates, -1), cat(of_cells, -1)};
   },
   .batch = rows_alike,
+  .missing_is_zero = true,
 };
 
 OP(lstm_gates_backward,
