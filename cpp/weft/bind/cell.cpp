@@ -13,7 +13,7 @@ namespace weft::bind {
 
 // One kind of call, and what the body does in it.
 struct Signature {
-  std::string shape;
+  Nesting shape;
   std::vector<graph::Meta> metas;
   std::vector<bool> numbers;
   std::vector<graph::Meta> parameters;
@@ -127,7 +127,7 @@ bool fits(const Signature& signature, PyObject* parameters) {
 }
 bool fits(const Signature& signature, const Arguments& arguments) {
   if (signature.grad != modes.grad || signature.default_dtype != tensor::default_dtype ||
-      signature.shape != arguments.shape) {
+      !(signature.shape == arguments.shape)) {
     return false;
   }
   for (size_t i = 0; i < signature.metas.size(); ++i) {
@@ -217,7 +217,6 @@ class CellCall {
 };
 
 bool CellCall::begin(const Signature*& likely) {
-  arguments_ = {};
   arguments_.plain = cell_.undeclared;
   arguments_.integers = cell_.undeclared && !cell_.reads_integers;
   for (size_t i = 0; i < count_; ++i) {
@@ -225,8 +224,10 @@ bool CellCall::begin(const Signature*& likely) {
   }
   if (!likely || !fits(*likely, arguments_))
     likely = &signature_of(cell_, args_, count_, arguments_);
-  if (arguments_.has_integers && cell_.reads_integers && arguments_.integers)
+  if (arguments_.has_integers && cell_.reads_integers && arguments_.integers) {
+    arguments_ = {};
     return begin(likely);  // as was seen just now
+  }
   part_ = likely->first;
   parameters_ = Object::borrow(cell_.parameters);
   return part_ && !part_->refused;

@@ -118,7 +118,7 @@ class Look final : public graph::ProgramBuilder {
   bool as_truth = false;
   Object result;
   std::vector<graph::TensorData*> results;
-  std::string result_shape;
+  Nesting result_shape;
   bool failed = false;        // an error of the body's own
   bool gives_others = false;  // containers that were there before
 
@@ -339,7 +339,7 @@ std::string compare(const Look& one, const Look& other) {
   const graph::Program &first = one.program, &second = other.program;
   const char* differs = "its body does something else each time";
   if (one.inputs != other.inputs || one.given != other.given || one.decision != other.decision ||
-      one.as_truth != other.as_truth || one.result_shape != other.result_shape ||
+      one.as_truth != other.as_truth || !(one.result_shape == other.result_shape) ||
       first.instructions.size() != second.instructions.size() || first.outputs != second.outputs ||
       first.constants.size() != second.constants.size()) {
     return differs;

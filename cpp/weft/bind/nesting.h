@@ -2,18 +2,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "weft/base/small_vector.h"
 #include "weft/bind/python.h"
 
 namespace weft::bind {
 
+// How things are nested: "T" a tensor, "N" a float, "I" an integer that is a leaf, "O" None,
+// brackets around containers, else its repr.
+using Nesting = base::SmallVector<char, 32>;
+
 // The arguments of one call: tensors and floats in a row, and how they were nested.
 struct Arguments {
   base::SmallVector<Value, 8> leaves;
-  // "T" a tensor, "N" a float, "I" an integer that is a leaf, "O" None, brackets around containers,
-  // else its repr
-  std::string shape;
+  Nesting shape;
   bool plain = false;  // nothing may be of a class derived from another, and floats are no leaves
   bool integers = false;  // are leaves: tensors without dimensions
   bool has_integers = false;
@@ -22,25 +25,28 @@ constexpr int deepest_nesting = 64;
 
 // False: something that a cell cannot take apart.
 inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
+  const auto add_text = [&](std::string_view text) {
+    for (char letter : text) arguments.shape.push_back(letter);
+  };
   if (object == Py_None) {
-    arguments.shape += 'O';
+    arguments.shape.push_back('O');
     return true;
   }
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
     const bool is_derived = PyTuple_Check(object) && !PyTuple_CheckExact(object);
     if ((is_derived && arguments.plain) || depth == deepest_nesting) return false;
-    arguments.shape += PyTuple_Check(object) ? '(' : '[';
-    if (is_derived) arguments.shape += std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
+    arguments.shape.push_back(PyTuple_Check(object) ? '(' : '[');
+    if (is_derived) add_text(std::to_string(reinterpret_cast<uintptr_t>(Py_TYPE(object))));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
       if (!flatten(PySequence_Fast_GET_ITEM(object, i), arguments, depth + 1)) return false;
     }
-    arguments.shape += ')';
+    arguments.shape.push_back(')');
     return true;
   }
   if (is_tensor(object)) {
     const bool is_plain = Py_TYPE(object) == tensor_type && meta_of(object).is_contiguous();
     if (arguments.plain && !is_plain) return false;
-    arguments.shape += 'T';
+    arguments.shape.push_back('T');
     arguments.leaves.push_back(value_of(object));
     return true;
   }
@@ -50,7 +56,7 @@ inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
     if (overflow) return false;
     Array array = Array::allocate({}, DType::i64);
     *array.as<int64_t>() = number;
-    arguments.shape += 'I';
+    arguments.shape.push_back('I');
     arguments.has_integers = true;
     arguments.leaves.emplace_back(std::move(array));
     return true;
@@ -65,12 +71,12 @@ inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
     const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     if (!shown) PyErr_Clear();  // a number of too many digits
     if (!shown) return false;
-    arguments.shape += shown;
-    arguments.shape += ',';
+    add_text(shown);
+    arguments.shape.push_back(',');
     return true;
   }
   if (PyFloat_Check(object)) {
-    arguments.shape += 'N';
+    arguments.shape.push_back('N');
     arguments.leaves.push_back(number_from_python(object));
     return true;
   }
