@@ -619,3 +619,49 @@ def test_models_that_should_be_cells() -> None:
     check(model, [weft.tensor([1.0, 0.0, 0.0])] * 3)
     check(model, rows(30))
     assert is_cell(model)
+
+
+def test_results_that_depend_on_no_example() -> None:
+    weight = weft.ones(2, requires_grad=True)
+    square = weft.tensor([[2.0, 1.0], [1.0, 5.0]], requires_grad=True)
+    for make in (
+        lambda: 1.5 * weight,
+        lambda: 2.5**weight,
+        lambda: weight.exp().view(1, 2),
+        lambda: weight.exp().chunk(2)[0],
+        lambda: weft.linalg.eigh(square)[1],
+    ):
+
+        def body(x: Any, make: Callable[[], Any] = make) -> Any:
+            shared = make()
+            return x * shared, shared
+
+        def run(batch: bool, body: Any = body) -> list[Any]:
+            xs = [weft.tensor(2.0), weft.tensor(3.0)]
+            pairs = weft.map(weft.cell(body), xs, batch=batch)
+            loss = pairs[0][0].sum() + pairs[1][1].sum()
+            found = weft.autograd.grad(loss, [pair[1] for pair in pairs])
+            pairs[0][1].detach().add_(1)  # nobody else's memory
+            return [[pair[1].dtype for pair in pairs], [g.tolist() for g in found],
+                    pairs[1][1].tolist()]  # fmt: skip
+
+        assert run(batch=True) == run(batch=False)
+
+
+def test_what_was_computed_before_a_decision_keeps_its_place() -> None:
+    weight = weft.ones(2, requires_grad=True)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        h = x * weight
+        c = h.tanh()
+        if x.sum() > 2.0:
+            return h, c
+        return c, h
+
+    with weft.lazy():
+        pairs = [body(weft.tensor([0.5, n], requires_grad=True)) for n in (0.25, 0.5)]
+        weft.stack([pair[0] for pair in pairs]).sum().item()
+    (gradient,) = weft.autograd.grad(pairs[0][0].sum(), [pairs[0][1]])
+    assert weft.allclose(gradient, 1 - pairs[0][0] ** 2)
+    assert pairs[0][1].grad_fn.name() == "MulBackward0"

@@ -210,6 +210,9 @@ class Backward {
   // reads results and is to be differentiated, it runs for each op by itself: each has its own.
   void visit_twin(Arrived& arrived) {
     Node& node = *arrived.node->edges[0].node;
+    const Values& given = arrived.gradients;
+    enter_twin(*arrived.node, !request_.retain_graph, called_at_);
+    if (observer_) observer_->ran_rule({*arrived.node, {}, given, given, graph::seconds_now()});
     const auto is_output = [](const graph::Saved& saved) { return saved.is_output; };
     if (!modes_.grad || std::ranges::none_of(node.saved, is_output))
       return send_on(*arrived.node, std::move(arrived.gradients));

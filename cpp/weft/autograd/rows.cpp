@@ -268,6 +268,13 @@ Values run_rule_of_twin(const base::Ref<Node>& twin, const Values& gradients) {
                 : apply_rule(node, panels, saved.inputs, saved.outputs);
 }
 
+void enter_twin(Node& twin, bool frees, graph::Position at) {
+  refuse_second_backward(twin);
+  if (!frees || twin.edges[0].node->saved.empty()) return;
+  twin.released = true;
+  twin.released_at = at;
+}
+
 void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
   const std::vector<bool>& released = node.extras->rows->released;
   if (released.empty()) return;

@@ -52,6 +52,9 @@ graph::Values run_rule_on_rows(graph::Node& node, const graph::Values& gradients
 // The same for the place of one of several equal ops: that one's results are those it reads.
 graph::Values run_rule_of_twin(const base::Ref<graph::Node>& twin, const graph::Values& gradients);
 
+// Raises if that op has been through a backward that freed what was saved; notes that one does.
+void enter_twin(graph::Node& twin, bool frees, graph::Position at);
+
 // Raises if one of the rows has been through a backward that freed what was saved.
 void refuse_second_backward(const graph::Node& node, std::span<const int32_t> rows);
 // Frees what was saved once every row has been through a backward. No rows: all of them.

@@ -14,6 +14,7 @@ using graph::Node;
 using graph::Value;
 
 std::string place(const Node& node) {
+  if (node.extras && node.extras->is_twin) return place(*node.edges[0].node);
   return base::text(node.op ? node.op->name : node.name(), " at ",
                     graph::position_text(node.position));
 }

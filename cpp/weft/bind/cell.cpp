@@ -252,6 +252,13 @@ bool CellCall::record_part() {
       inputs.push_back(moves ? std::move(arguments_.leaves[place]) : known(place));
     }
     outputs = graph::record(*part_->op, inputs);
+    const graph::Program& program = part_->op->program;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      // What it was given keeps its place in the graph.
+      const int slot = program.outputs[i];
+      if (slot >= 0 && slot < program.input_count && inputs[slot].requires_grad())
+        outputs[i] = inputs[slot];
+    }
   }
   if (last) made_.clear();
   for (Value& output : outputs) made_.push_back(std::move(output));

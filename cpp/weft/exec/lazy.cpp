@@ -326,19 +326,29 @@ class Runner {
     return value.producer && value.producer->extras && value.producer->extras->is_twin;
   }
   // What the user holds of equal ops, which have one node, gets one of its own in front of that: a
-  // hook on it, or a gradient for it, is not the others'.
+  // hook on it, or a gradient for it, is not the others'. So do other results of that op.
   void set_twins_apart(Pending& pending) {
-    if (!pending.twin || pending.op->is_view()) return;
+    if (!pending.twin) return;
     for_all_alike(pending, [&](Pending& alike) {
-      base::Ref<graph::Node> own;
+      base::SmallVector<base::Ref<graph::Node>, 2> made;
+      const auto find = [&](const ValueData& value) {
+        return std::find_if(made.begin(), made.end(), [&](const base::Ref<graph::Node>& twin) {
+          return twin->edges[0].node == value.producer;
+        });
+      };
       for (const graph::Held& held : alike.outputs) {
         if (!held.value || held.value->handles == 0 || !held.value->requires_grad) continue;
         const Value value{base::Ref<ValueData>(held.value)};
-        if (!own || own->edges[0].node != value->producer)
-          own = graph::make_twin(value->producer, value->row, alike.position);
-        value->array = graph::own_memory(value);
-        value->producer = own;
-        value->row = ValueData::whole;
+        if (!pending.op->is_view()) value->array = graph::own_memory(value);
+        if (!value->producer->is_leaf() && find(*held.value) == made.end())
+          made.push_back(graph::make_twin(value->producer, value->row, alike.position));
+      }
+      for (const graph::Held& held : alike.outputs) {
+        if (!held.value || !held.value->requires_grad) continue;
+        const auto twin = find(*held.value);
+        if (twin == made.end()) continue;
+        held.value->producer = *twin;
+        held.value->row = ValueData::whole;
       }
     });
   }

@@ -166,6 +166,15 @@ Value spread(const Value& value, Dims sizes, int64_t rows) {
   return result;
 }
 
+// Rows each with memory of its own: somebody may write there.
+Value in_order(const Value& rows) {
+  if (rows.array().strides[0] != 0) return rows;
+  static const graph::Op& contiguous = *graph::find_op("contiguous");
+  Value result = graph::record(contiguous, {rows}, {})[0];
+  result->has_rows = true;
+  return result;
+}
+
 // All rows of a batch at once.
 class ManyRows : public ProgramRun {
  public:
@@ -182,25 +191,37 @@ class ManyRows : public ProgramRun {
     std::vector<bool> has_rows;
     for (const Value& value : given) has_rows.push_back(value && value->has_rows);
     if (std::find(has_rows.begin(), has_rows.end(), true) == has_rows.end()) {
-      if (!is_differentiated_result(instruction, given)) return apply_for_all(instruction, given);
-      Values rows = given;
-      rows[0] = spread(given[0], given[0].sizes(), batch_.rows());
-      Values outputs = apply(instruction, rows);
-      return outputs.empty() ? apply_for_all(instruction, given) : outputs;
+      if (!is_result(instruction)) return apply_for_all(instruction, given);
+      Values rows = apply_to_each(instruction, given);
+      return rows.empty() ? apply_for_all(instruction, given) : rows;
     }
     Values one;
     for (int slot : instruction.inputs) one.push_back(slot < 0 ? Value() : op_.metas[slot]);
     return graph::run_batch_rule(graph::GivenRows(*instruction.op, instruction.attributes, one,
                                                   given, has_rows, batch_.rows()));
   }
-  // Whether each row's user holds what this computes, with a gradient of its own.
-  bool is_differentiated_result(const graph::Instruction& instruction, const Values& given) const {
-    if (!modes.grad || instruction.op->is_view() || given.empty() || !given[0]) return false;
+  bool is_result(const graph::Instruction& instruction) const {
     const std::vector<int>& outputs = op_.program.outputs;
-    const auto found = std::find(outputs.begin(), outputs.end(), instruction.first_output);
-    return found != outputs.end() && batch_.wants(static_cast<size_t>(found - outputs.begin())) &&
-           std::any_of(given.begin(), given.end(),
-                       [](const Value& value) { return value && value.requires_grad(); });
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const int number = outputs[i] - instruction.first_output;
+      if (number >= 0 && number < instruction.output_count && batch_.wants(i)) return true;
+    }
+    return false;
+  }
+  // A result that is the same for all rows, but has a place in the graph and memory for each. None:
+  // it needs no gradient, or cannot be computed so.
+  Values apply_to_each(const graph::Instruction& instruction, const Values& given) {
+    Values rows = given;
+    const auto needs = std::find_if(rows.begin(), rows.end(), [](const Value& value) {
+      return value && value.requires_grad();
+    });
+    if (!modes.grad || needs == rows.end()) return {};
+    *needs = spread(*needs, needs->sizes(), batch_.rows());
+    Values outputs = apply(instruction, rows);
+    for (Value& output : outputs) {
+      if (output) output = in_order(output);
+    }
+    return outputs;
   }
   // Once for all rows, each of which may be differentiated by itself.
   Values apply_for_all(const graph::Instruction& instruction, const Values& given) const {
@@ -225,12 +246,8 @@ Values run_program_rows(const graph::Batched& batch) {
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = batch.wants(i);
   Values outputs = ManyRows(batch, wanted).run();
   for (Value& output : outputs) {
-    if (!output || (output->has_rows && output.array().strides[0] != 0)) continue;
-    // Each has memory of its own: somebody may write there.
-    static const graph::Op& contiguous = *graph::find_op("contiguous");
-    if (!output->has_rows) output = spread(output, output.sizes(), batch.rows());
-    output = graph::record(contiguous, {output}, {})[0];
-    output->has_rows = true;
+    if (!output || output->has_rows) continue;
+    output = in_order(spread(output, output.sizes(), batch.rows()));
   }
   return outputs;
 }

@@ -163,6 +163,7 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
   name = std::move(cell_name);
   batch.weights = weights;
   infer_metas();
+  find_reads();
   for (int slot : program.outputs) {
     const Array& result =
         results.emplace_back(Array::meta(metas[slot].sizes(), metas[slot].dtype()));
@@ -171,6 +172,21 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
   }
   has_weights = std::any_of(program.constants.begin(), program.constants.end(),
                             [](const Value& constant) { return constant->requires_grad; });
+}
+
+void ProgramOp::find_reads() {
+  std::vector<bool> is_read(program.slot_count);
+  for (const Instruction& instruction : program.instructions) {
+    for (int slot : instruction.inputs) {
+      if (slot >= 0) is_read[slot] = true;
+    }
+  }
+  for (const Instruction& instruction : program.instructions) {
+    const auto first = is_read.begin() + instruction.first_output;
+    const auto end = first + instruction.output_count;
+    if (std::find(first, end, true) != end) std::fill(first, end, true);
+  }
+  for (int slot : program.outputs) reads.push_back(slot >= 0 && is_read[slot]);
 }
 
 void ProgramOp::infer_metas() {

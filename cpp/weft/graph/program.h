@@ -48,6 +48,8 @@ struct ProgramOp : Op {
   Program program;
   std::vector<Value> metas;    // by slot
   std::vector<Array> results;  // without memory
+  std::vector<bool> reads;     // of each result: whether an op of the program reads it, or another
+                               // result of the same op
   int64_t bytes = 0;           // of the results
   bool has_weights = false;    // it reads tensors of its own that need gradients
   bool gives_floats = false;
@@ -55,6 +57,7 @@ struct ProgramOp : Op {
 
  private:
   void infer_metas();
+  void find_reads();
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.

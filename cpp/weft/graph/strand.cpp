@@ -411,11 +411,7 @@ StrandOp::StrandOp(const Step& last)
       step(&last) {
   std::vector<int> shown(program.slot_count, -1);  // by slot: the input that it is a view of
   for (int i = 0; i < program.input_count; ++i) shown[i] = i;
-  reads.resize(last.result_count());
   for (const Instruction& instruction : program.instructions) {
-    for (int slot : instruction.inputs) {
-      if (slot >= program.input_count) reads[slot - program.input_count] = true;
-    }
     const int input = instruction.op->is_view() ? shown[instruction.inputs[0]] : -1;
     if (input < 0) continue;
     shows |= bit_of(static_cast<size_t>(input));

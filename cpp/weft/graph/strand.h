@@ -60,7 +60,6 @@ struct StrandOp : ProgramOp {
   explicit StrandOp(const Step& step);
   const Step* step;
   uint32_t shows = 0;                  // bit i: a result is a view of input i
-  std::vector<bool> reads;             // of each result: whether a later op of the strand reads it
   mutable int32_t type = -1;           // on the tape
   mutable uint32_t types_counted = 0;  // how often types had started anew when it got that
 };

@@ -39,19 +39,25 @@ std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Valu
 
 // What the user holds of equal ops, with a gradient, gets a place of its own in the graph: a hook
 // on it is not the others'. What reads it is not one with what reads another.
-bool is_apart(const graph::ValueData* value) {
+bool is_held(const graph::ValueData* value) {
   return value && value->handles > 0 && value->requires_grad;
+}
+// So it is with other results of the same op.
+bool is_apart(const graph::ValueData* value) {
+  if (!value || !value->pending || value->pending->outputs.size() < 2) return is_held(value);
+  return std::ranges::any_of(value->pending->outputs,
+                             [](const graph::Held& held) { return is_held(held.value); });
 }
 
 // Whether of two that compute the same one can do it for both. `items` are those of earlier
 // entries.
 bool can_be_one(const graph::Pending& a, const graph::Pending& b,
                 const std::vector<int32_t>& items) {
-  for (const graph::Pending* strand : {&a, &b}) {
-    if (strand->op_count() == 1) continue;
-    const auto& reads = static_cast<const graph::StrandOp&>(*strand->op).reads;
-    for (const graph::Held& held : strand->outputs) {
-      if (reads[held.number] && is_apart(held.value)) return false;
+  for (const graph::Pending* pending : {&a, &b}) {
+    if (!pending->op->is_program()) continue;
+    const auto& reads = static_cast<const graph::ProgramOp&>(*pending->op).reads;
+    for (const graph::Held& held : pending->outputs) {
+      if (reads[held.number] && is_held(held.value)) return false;
     }
   }
   for (size_t i = 0; i < a.inputs.size(); ++i) {
