@@ -33,6 +33,12 @@ struct Arrived {
     return gradients[output] && (!is_partial(output) || rows[output][row]);
   }
 
+  // The gradient of an output, or of one row of it; nothing if none has arrived.
+  graph::Value part(uint32_t output, int32_t row) const {
+    if (row == graph::ValueData::whole) return gradients[output];
+    return has_row(output, row) ? row_at(gradients[output], row) : graph::Value();
+  }
+
   // Leaves an output's gradient to these rows, or to all of them.
   void set_rows(size_t output, std::vector<bool> those) {
     if (!all_rows()) partial -= !rows[output].empty();

@@ -75,21 +75,13 @@ class Backward {
     if (is_wanted(edge)) arrivals_.send_rows(edge, to, panel, from);
   }
 
-  // The gradient of an output, or of one row of it; nothing if none has arrived.
-  static Value part_of(const Arrived& arrived, uint32_t output, int32_t row) {
-    const Value& gradient = arrived.gradients[output];
-    if (!gradient || row == graph::ValueData::whole) return gradient;
-    if (!arrived.has_row(output, row)) return {};
-    return row_at(gradient, row);
-  }
-
   void run_hooks(Arrived& arrived) {
     Node& node = *arrived.node;
     Values& gradients = arrived.gradients;
     // A hook may add or remove hooks.
     const auto hooks = node.extras->hooks;
     for (const graph::OutputHook& hook : hooks) {
-      const Value gradient = part_of(arrived, hook.output, hook.row);
+      const Value gradient = arrived.part(hook.output, hook.row);
       if (!gradient) continue;
       if (Value replaced = hook.hook->call(gradient)) {
         graph::settle(replaced);
@@ -110,7 +102,7 @@ class Backward {
     }
     const auto retained = node.extras->retained;
     for (const graph::OutputHook& hook : retained) {
-      if (const Value gradient = part_of(arrived, hook.output, hook.row)) hook.hook->call(gradient);
+      if (const Value gradient = arrived.part(hook.output, hook.row)) hook.hook->call(gradient);
     }
   }
 
@@ -119,7 +111,7 @@ class Backward {
     for (auto found = first; found != last; ++found) {
       const graph::ValueData& input = *request_.inputs[found->second].get();
       const uint32_t output = arrived.node->is_leaf() ? 0 : input.output;
-      results_[found->second] = part_of(arrived, output, input.row);
+      results_[found->second] = arrived.part(output, input.row);
     }
   }
 
