@@ -665,3 +665,26 @@ def test_what_was_computed_before_a_decision_keeps_its_place() -> None:
     (gradient,) = weft.autograd.grad(pairs[0][0].sum(), [pairs[0][1]])
     assert weft.allclose(gradient, 1 - pairs[0][0] ** 2)
     assert pairs[0][1].grad_fn.name() == "MulBackward0"
+
+
+@pytest.mark.parametrize("decide", [lambda v: v.sum() > 2.0, lambda v: v.sum() < 2.0])
+def test_what_no_example_changes_is_read_and_given(decide: Callable[[Any], Any]) -> None:
+    weight = weft.ones(2, requires_grad=True)
+
+    @weft.cell
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        cubes = (weight * 1.5) ** 3
+        if decide(cubes):
+            return (cubes @ x) * cubes, cubes
+        return cubes * 2, cubes
+
+    def run(batch: bool) -> list[Any]:
+        xs = list(weft.arange(6.0).reshape(3, 2))
+        pairs = weft.map(lambda x: body(x), xs, batch=batch)  # noqa: PLW0108
+        kept = [pair[1] for pair in pairs]
+        kept[0].register_hook(lambda g: g * 10)
+        loss = sum((n + 1) * (one.sum() + two.sum()) for n, (one, two) in enumerate(pairs))
+        gradients = weft.autograd.grad(loss, [weight, *kept])
+        return [gradient.tolist() for gradient in gradients]
+
+    assert run(batch=True) == run(batch=False)

@@ -261,7 +261,10 @@ bool CellCall::record_part() {
     }
   }
   if (last) made_.clear();
-  for (Value& output : outputs) made_.push_back(std::move(output));
+  for (Value& output : outputs) {
+    if (!last) output->promised = true;
+    made_.push_back(std::move(output));
+  }
   return last;
 }
 

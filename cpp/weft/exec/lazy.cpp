@@ -337,7 +337,7 @@ class Runner {
         });
       };
       for (const graph::Held& held : alike.outputs) {
-        if (!held.value || held.value->handles == 0 || !held.value->requires_grad) continue;
+        if (!held.value || !held.value->is_held()) continue;
         const Value value{base::Ref<ValueData>(held.value)};
         if (!pending.op->is_view()) value->array = graph::own_memory(value);
         if (!value->producer->is_leaf() && find(*held.value) == made.end())

@@ -43,17 +43,20 @@ struct ValueData final : base::RefCounted<ValueData>, base::Pooled<ValueData> {
   uint32_t traced = 0;       // its number in a trace; 0: in none
   Cut cut = Cut::none;
   bool requires_grad = false;
-  bool has_rows = false;     // dimension 0 counts rows of a batch
-  bool in_batch = false;     // its memory is a part of what was computed for several rows
-  bool is_kept_row = false;  // a user holds it (graph/kept_rows.h)
-  bool is_alike = false;     // while a plan runs: its memory is that of an equal value
-  bool is_number = false;    // came from a Python number: promotes weakly
-  bool inference = false;    // made in inference mode
-  base::Ref<ViewOf> view;    // set on results of view ops
-  base::Ref<Mapped> mapped;  // inside vmap: the rows that this one stands for (graph/vmap.h)
+  bool has_rows = false;       // dimension 0 counts rows of a batch
+  bool in_batch = false;       // its memory is a part of what was computed for several rows
+  bool is_kept_row = false;    // a user holds it (graph/kept_rows.h)
+  bool is_alike = false;       // while a plan runs: its memory is that of an equal value
+  bool is_number : 1 = false;  // came from a Python number: promotes weakly
+  bool inference : 1 = false;  // made in inference mode
+  bool promised : 1 = false;   // a call that goes on may give it to the user
+  base::Ref<ViewOf> view;      // set on results of view ops
+  base::Ref<Mapped> mapped;    // inside vmap: the rows that this one stands for (graph/vmap.h)
 
   static constexpr int32_t whole = -1;
 
+  // Whether somebody may ask for its gradient.
+  bool is_held() const { return (handles > 0 || promised) && requires_grad; }
   // The same place in the graph of gradients as `other`.
   void take_history(const ValueData& other);
 

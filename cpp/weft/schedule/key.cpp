@@ -39,9 +39,7 @@ std::vector<int32_t> needed(const graph::Tape& tape, std::span<const graph::Valu
 
 // What the user holds of equal ops, with a gradient, gets a place of its own in the graph: a hook
 // on it is not the others'. What reads it is not one with what reads another.
-bool is_held(const graph::ValueData* value) {
-  return value && value->handles > 0 && value->requires_grad;
-}
+bool is_held(const graph::ValueData* value) { return value && value->is_held(); }
 // So it is with other results of the same op.
 bool is_apart(const graph::ValueData* value) {
   if (!value || !value->pending || value->pending->outputs.size() < 2) return is_held(value);
