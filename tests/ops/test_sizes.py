@@ -114,7 +114,7 @@ def test_a_row_of_a_product_does_not_depend_on_the_number_of_rows() -> None:
 
 @pytest.mark.parametrize("sizes", [(640, 617, 640), (1101, 1001, 1000), (200, 258, 256)])
 def test_a_product_does_not_depend_on_the_number_of_threads(sizes: tuple[int, int, int]) -> None:
-    """On both sides of the border to OpenBLAS, with odd ends; and few columns for each of many."""
+    """Large ones and small ones, with odd ends; and few columns for each of many."""
     rows, columns, inner = sizes
     x, y = draw(rows, inner, dtype="float64"), draw(columns, inner, dtype="float64")
     a, b = weft.tensor(x), weft.tensor(y)

@@ -6,7 +6,7 @@
 #include "weft/graph/kept_rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
-#include "weft/kernels/gemm.h"
+#include "weft/kernels/lapack.h"
 #include "weft/kernels/map.h"
 
 namespace weft::bind {

@@ -1,9 +1,7 @@
-// Matrix products. Large ones go to OpenBLAS when it is there; few rows, small ones and everything
-// that OpenBLAS does not have go to loops of our own.
+// Matrix products, by loops of our own (docs/decisions/0029).
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "weft/tensor/array.h"
 
@@ -23,7 +21,7 @@ struct GemmShape {
 void gemm(tensor::Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
           int64_t ldb, void* c, int64_t ldc);
 
-// The loops of our own, on the calling thread, for work that is split over threads already.
+// On the calling thread, for work that is split over threads already.
 void gemm_serial(tensor::Lane lane, const GemmShape& shape, const void* a, int64_t lda,
                  const void* b, int64_t ldb, void* c, int64_t ldc);
 
@@ -32,10 +30,5 @@ void gemm_serial(tensor::Lane lane, const GemmShape& shape, const void* a, int64
 // is added to `start`, which has out's sizes.
 void matmul(const tensor::Array& a, const tensor::Array& b, const tensor::Array& out,
             const tensor::Array* start = nullptr);
-
-// The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
-// needed.
-void set_blas_path(std::string path);
-void* blas_symbol(const char* name);  // null when there is no such library or name
 
 }  // namespace weft::kernels

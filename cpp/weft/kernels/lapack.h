@@ -1,6 +1,8 @@
 // LAPACK, which comes with OpenBLAS: factorisations of one matrix.
 #pragma once
 
+#include <string>
+
 #include "weft/base/errors.h"
 
 namespace weft::kernels {
@@ -25,6 +27,10 @@ struct Lapack {
 inline constexpr int row_major = 101, as_stored = 111, transposed = 112, upper_triangle = 121,
                      lower_triangle = 122, general_diagonal = 131, unit_diagonal = 132,
                      left_side = 141, right_side = 142;
+
+// The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
+// needed.
+void set_blas_path(std::string path);
 
 // For float and double; raises where the library is missing or too old.
 template <class T>

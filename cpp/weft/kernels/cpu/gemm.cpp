@@ -1,16 +1,12 @@
-// Chooses who multiplies: OpenBLAS, or the loops of gemm_isa.cpp.
+// Splits products over threads, for the loops of gemm_isa.cpp.
 #include "weft/kernels/gemm.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <mutex>
 
 #include "weft/base/blocking.h"
 #include "weft/base/thread_pool.h"
 #include "weft/kernels/cpu/gemm_table.h"
 #include "weft/kernels/cpu/isa.h"
-#include "weft/kernels/lapack.h"
 #include "weft/kernels/map.h"
 
 namespace weft::kernels {
@@ -23,92 +19,20 @@ WEFT_CHOOSE(GemmTable, gemm_table)
 
 namespace {
 
-// ---- OpenBLAS --------------------------------------------------------------------------------
-
-// The C interface of BLAS: order, transpositions, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc.
-template <class T>
-using BlasGemm = void(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
-
-struct Blas {
-  BlasGemm<float>* f32 = nullptr;
-  BlasGemm<double>* f64 = nullptr;
-};
-
-std::string blas_path;
-
-void* load_library() {
-  if (blas_path.empty()) return nullptr;
-  for (const char* file : {"/libscipy_openblas.so", "/libscipy_openblas.dylib", ""}) {
-    void* library = dlopen((blas_path + file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) continue;
-    using SetThreads = void(int);
-    auto* set_threads =
-        reinterpret_cast<SetThreads*>(dlsym(library, "scipy_openblas_set_num_threads"));
-    if (set_threads == nullptr) return nullptr;
-    // Our pool splits the work, so that one setting rules all threads and fork stays safe.
-    set_threads(1);
-    return library;
-  }
-  return nullptr;
-}
-
-Blas load_blas() {
-  Blas blas;
-  blas.f32 = reinterpret_cast<BlasGemm<float>*>(blas_symbol("scipy_cblas_sgemm"));
-  blas.f64 = reinterpret_cast<BlasGemm<double>*>(blas_symbol("scipy_cblas_dgemm"));
-  return blas.f32 == nullptr || blas.f64 == nullptr ? Blas{} : blas;
-}
-
-const Blas& blas() {
-  static const Blas loaded = load_blas();
-  return loaded;
-}
-
-template <class T>
-void blas_product(BlasGemm<T>* function, const GemmShape& s, const void* a, int64_t lda,
-                  const void* b, int64_t ldb, void* c, int64_t ldc) {
-  const T* start = static_cast<const T*>(s.start);
-  for (int64_t r = 0; start != nullptr && start != c && r < s.m; ++r) {
-    std::copy_n(start + r * s.start_row, s.n, static_cast<T*>(c) + r * ldc);
-  }
-  function(row_major, s.transpose_a ? transposed : as_stored,
-           s.transpose_b ? transposed : as_stored, static_cast<int>(s.m), static_cast<int>(s.n),
-           static_cast<int>(s.k), T(1), static_cast<const T*>(a), static_cast<int>(lda),
-           static_cast<const T*>(b), static_cast<int>(ldb), T(s.start != nullptr ? 1 : 0),
-           static_cast<T*>(c), static_cast<int>(ldc));
-}
-
-// Only large products: our own loops keep up with BLAS for long, and are faster with few rows. What
-// does not fit BLAS's 32-bit integers is ours too.
-bool is_for_blas(Lane lane, const GemmShape& s, int64_t lda, int64_t ldb, int64_t ldc) {
-  constexpr int64_t largest = (int64_t{1} << 31) - 1;
-  return lane != Lane::i64 && s.m > 256 && s.n > 64 && s.k > 64 &&
-         static_cast<double>(s.m) * s.n * s.k > 1 << 30 &&
-         std::max({s.m, s.n, s.k, lda, ldb, ldc}) <= largest && blas().f32 != nullptr;
-}
-
 const char* at(const void* base, Lane lane, int64_t elements) {
   return static_cast<const char*>(base) + elements * tensor::lane_size(lane);
 }
 
-}  // namespace
-
-void set_blas_path(std::string path) { blas_path = std::move(path); }
-
-void* blas_symbol(const char* name) {
-  static void* const library = load_library();
-  return library == nullptr ? nullptr : dlsym(library, name);
+// Whether turning a transposed b pays: it costs as much as 8 rows. Dot products lose as much time
+// at their ends as 50 more steps would take, and long ones leave the first cache. Asked of the
+// whole product, so that the answer does not depend on the threads.
+bool pays_to_turn(const GemmShape& s) {
+  const int64_t enough = s.k <= 512 ? (s.k + 64) / 4 : std::max<int64_t>(16, 49152 / s.k);
+  return s.transpose_b && s.n >= 32 && s.m > enough;
 }
 
-namespace {
-
-// Whether turning a transposed b pays: it costs as much as 8 rows, and dot products lose as much
-// time at their ends as 50 more steps would take. Asked of the whole product, so that the answer
-// does not depend on the threads.
-bool pays_to_turn(const GemmShape& s) { return s.transpose_b && s.n >= 32 && 4 * s.m > s.k + 64; }
-
-void own_product(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
-                 int64_t ldb, void* c, int64_t ldc) {
+void product(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b,
+             int64_t ldb, void* c, int64_t ldc) {
   tensor::on_lane(lane, [&]<class T>(T) {
     part<T>(gemm_table())
         .product(shape, static_cast<const T*>(a), lda, static_cast<const T*>(b), ldb,
@@ -122,7 +46,7 @@ void gemm_serial(Lane lane, const GemmShape& shape, const void* a, int64_t lda, 
                  int64_t ldb, void* c, int64_t ldc) {
   GemmShape decided = shape;
   decided.turn_b = pays_to_turn(shape);
-  own_product(lane, decided, a, lda, b, ldb, c, ldc);
+  product(lane, decided, a, lda, b, ldb, c, ldc);
 }
 
 void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const void* b, int64_t ldb,
@@ -130,17 +54,15 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
   const double work = static_cast<double>(shape.m) * shape.n * shape.k;
   if (work < 1 << 20) return gemm_serial(lane, shape, a, lda, b, ldb, c, ldc);
   const base::BlockingRegion region(true);
-  const bool use_blas = is_for_blas(lane, shape, lda, ldb, ldc), turn_b = pays_to_turn(shape);
-  // The longer side of c is split, in pieces of at least 2**20 multiplications (about 20 us). BLAS
-  // rounds differently in pieces of different sizes, so there they do not depend on the threads.
+  const bool turn_b = pays_to_turn(shape);
+  // The longer side of c is split, in pieces of at least 2**20 multiplications.
   const bool split_rows = shape.m >= shape.n;
   const int64_t sides = split_rows ? shape.m : shape.n;
   const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
-  const int64_t most =
+  const int64_t pieces =
       std::clamp<int64_t>(sides / std::max<int64_t>(enough, 16), 1, base::thread_count());
-  const int64_t pieces = use_blas ? (sides + 511) / 512 : most;
   const auto piece_begin = [&](int64_t i) {
-    return i == pieces ? sides : use_blas ? 512 * i : sides * i / pieces / 16 * 16;
+    return i == pieces ? sides : sides * i / pieces / 16 * 16;
   };
   const auto multiply = [&](int64_t begin, int64_t end) {
     GemmShape part = shape;
@@ -151,16 +73,8 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
     }
     const int64_t a_skip = !split_rows ? 0 : shape.transpose_a ? begin : begin * lda;
     const int64_t b_skip = split_rows ? 0 : shape.transpose_b ? begin * ldb : begin;
-    const void* part_a = at(a, lane, a_skip);
-    const void* part_b = at(b, lane, b_skip);
-    void* part_c = const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin));
-    if (!use_blas) {
-      own_product(lane, part, part_a, lda, part_b, ldb, part_c, ldc);
-    } else {
-      tensor::on_float_lane(lane, [&]<class T>(T) {
-        blas_product<T>(kernels::part<T>(blas()), part, part_a, lda, part_b, ldb, part_c, ldc);
-      });
-    }
+    product(lane, part, at(a, lane, a_skip), lda, at(b, lane, b_skip), ldb,
+            const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin)), ldc);
   };
   base::parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) multiply(piece_begin(i), piece_begin(i + 1));
@@ -195,7 +109,7 @@ bool describe(const Array& array, Matrix& matrix) {
   return false;
 }
 
-// The operand itself when BLAS can read it, else a contiguous copy in the lane's dtype.
+// The operand itself when the loops can read it, else a contiguous copy in the lane's dtype.
 const Array* readable(const Array& array, Lane lane, Matrix& matrix, Array& dense) {
   const tensor::DType dtype = tensor::dtype_of(lane);
   if (array.dtype == dtype && describe(array, matrix)) return &array;

@@ -1,16 +1,38 @@
 #include "weft/kernels/lapack.h"
 
-#include <string>
-#include <type_traits>
+#include <dlfcn.h>
 
-#include "weft/kernels/gemm.h"
+#include <type_traits>
 
 namespace weft::kernels {
 namespace {
 
+std::string blas_path;
+
+void* load_library() {
+  if (blas_path.empty()) return nullptr;
+  for (const char* file : {"/libscipy_openblas.so", "/libscipy_openblas.dylib", ""}) {
+    void* library = dlopen((blas_path + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    using SetThreads = void(int);
+    auto* set_threads =
+        reinterpret_cast<SetThreads*>(dlsym(library, "scipy_openblas_set_num_threads"));
+    if (set_threads == nullptr) return nullptr;
+    // Our pool splits the work, so that one setting rules all threads and fork stays safe.
+    set_threads(1);
+    return library;
+  }
+  return nullptr;
+}
+
+void* library() {
+  static void* const loaded = load_library();
+  return loaded;
+}
+
 template <class Function>
 void find(Function*& function, const std::string& name) {
-  function = reinterpret_cast<Function*>(blas_symbol(name.c_str()));
+  function = reinterpret_cast<Function*>(library() ? dlsym(library(), name.c_str()) : nullptr);
   if (function == nullptr) {
     base::fail(base::ErrorKind::unsupported, "linear algebra needs ", name,
                " of OpenBLAS: install scipy-openblas32 0.3.27 or newer");
@@ -38,6 +60,8 @@ Lapack<T> load() {
 }
 
 }  // namespace
+
+void set_blas_path(std::string path) { blas_path = std::move(path); }
 
 template <class T>
 const Lapack<T>& lapack() {
