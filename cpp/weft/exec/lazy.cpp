@@ -14,7 +14,7 @@
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tensor.h"
-#include "weft/schedule/key.h"
+#include "weft/schedule/explain.h"
 
 namespace weft::exec {
 namespace {
@@ -84,27 +84,6 @@ class Runner {
       leave_large_batch(value);
       if (value->producer) graph::note_kept_row(*value.get());
     }
-  }
-
-  // Why this batch is not part of an earlier one of the same op and line, where that is not because
-  // it needs the other's results.
-  std::string note_on(const schedule::Batch& batch) {
-    const int32_t type = work_.items.types[batch[0]];
-    const Pending& pending = *work_.first[batch[0]];
-    const Op* op = pending.step ? graph::step_at(*pending.step, 0).op : pending.op;
-    const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
-      return seen.op == op && seen.position == pending.position;
-    });
-    if (found == seen_.end()) {
-      if (seen_.size() < most_seen) seen_.push_back({op, pending.position, type, batch[0]});
-      return {};
-    }
-    if (found->type == type) return {};
-    const Pending& other = *work_.first[found->item];
-    if (pending.op_count() == 1 && other.op_count() == 1)
-      return "apart: " + graph::difference(other, pending);
-    if (!pending.step || !other.step) return "apart: only one began a strand";
-    return "apart: " + graph::difference(*other.step, *pending.step);
   }
 
   void run(const schedule::Batch& batch, std::string note) {
@@ -389,18 +368,9 @@ class Runner {
     for (Pending* alike = &pending; alike; alike = alike->twin) visit(*alike);
   }
 
-  struct Seen {
-    const Op* op;
-    graph::Position position;
-    int32_t type;
-    int32_t item;
-  };
-  static constexpr size_t most_seen = 64;
-
   schedule::Work& work_;
   RanPlan& plan_;
   graph::Observer* observer_;
-  base::SmallVector<Seen, 16> seen_;
   uint64_t since_ = 0;                     // nodes of the running batch are younger
   std::vector<base::Ref<Pending>> twins_;  // and the first ones, which know them
   std::vector<Value> alike_;               // results of twins that share memory
@@ -425,13 +395,13 @@ void run_pending(std::span<const Value> values) {
   schedule::Work work = schedule::collect(graph::tape(), values);
   if (work.first.empty()) return;
   Runner runner(work, plan, observer);
-  const std::vector<schedule::Batch> batches = schedule::order(work.items);
+  const std::vector<schedule::Batch> batches = schedule::batch(work.items);
   plan.seconds_planning = seconds_now() - begin;
   for (const auto* all : {&work.first, &work.twins}) {
     for (const Pending* pending : *all) plan.nodes += pending->op_count();
   }
-  std::vector<std::string> notes;  // before anything runs: then the first of them may be gone
-  for (const schedule::Batch& batch : batches) notes.push_back(runner.note_on(batch));
+  // Before anything runs: then the first of them may be gone.
+  std::vector<std::string> notes = schedule::explain(work, batches);
   plan.batches.reserve(batches.size());
   for (size_t i = 0; i < batches.size(); ++i) runner.run(batches[i], std::move(notes[i]));
   runner.separate_twins();

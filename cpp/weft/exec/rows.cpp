@@ -10,6 +10,7 @@
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
 #include "weft/kernels/map.h"
+#include "weft/schedule/place.h"
 
 namespace weft::exec {
 
@@ -25,62 +26,6 @@ using tensor::Array;
 using tensor::Dims;
 
 namespace {
-
-// Whether two computed values are one and the same.
-bool is_same(const Value& a, const Value& b) {
-  if (a == b) return true;
-  if (!a || !b || a->is_number != b->is_number || a.dtype() != b.dtype()) return false;
-  if (a->is_number) {
-    return std::memcmp(a.array().data(), b.array().data(),
-                       static_cast<size_t>(tensor::item_size(a.dtype()))) == 0;
-  }
-  return a.array().storage == b.array().storage && a.array().offset == b.array().offset &&
-         a.array().strides == b.array().strides && a->producer == b->producer &&
-         a->output == b->output && a->row == b->row;
-}
-
-// At least one input has rows, or the result would have none.
-uint32_t some_input(const Pending& row) {
-  uint32_t some = 0;
-  for (size_t i = row.inputs.size(); i-- > 0;) {
-    const Value& input = row.inputs[i];
-    const bool weight = row.op->batch.weights & bit_of(i);
-    if (input && !input->is_number && !(weight && some)) some = bit_of(i);
-  }
-  return some;
-}
-
-uint32_t stacked_inputs(std::span<Pending* const> rows) {
-  uint32_t stacked = 0;
-  for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
-    for (const Pending* row : rows) {
-      if (!is_same(row->inputs[i], rows[0]->inputs[i])) {
-        stacked |= bit_of(i);
-        break;
-      }
-    }
-  }
-  const bool alike = rows[0]->op->batch.free.empty();
-  return stacked || !alike ? stacked : some_input(*rows[0]);
-}
-
-// Rows that lie at equal distances in one storage are a view of it. Empty: they do not.
-Array rows_in_place(std::span<Pending* const> rows, size_t i, const Dims& sizes,
-                    const Dims& strides) {
-  const Array& first = rows[0]->inputs[i].array();
-  const int64_t step = rows[1]->inputs[i].array().offset - first.offset;
-  if (step <= 0) return {};
-  for (size_t r = 0; r < rows.size(); ++r) {
-    const Array& array = rows[r]->inputs[i].array();
-    if (array.storage != first.storage || array.strides != first.strides ||
-        array.offset != first.offset + static_cast<int64_t>(r) * step) {
-      return {};
-    }
-  }
-  Dims all = strides;
-  all.insert(0, step);
-  return first.view(sizes, all, first.offset);
-}
 
 void copy_rows(std::span<Pending* const> rows, size_t i, const Array& out) {
   const int64_t bytes = out.count() / out.sizes[0] * tensor::item_size(out.dtype);
@@ -103,17 +48,7 @@ void copy_rows(std::span<Pending* const> rows, size_t i, const Array& out) {
 void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
   const ValueData& first = *rows[0]->inputs[i].get();
   stacked->requires_grad = true;
-  // All rows of one batch, in order: that batch's output itself.
-  bool whole = first.producer && first.row == 0 && first.producer->extras &&
-               first.producer->extras->rows &&
-               first.producer->extras->rows->count() == rows.size() &&
-               first.producer->outputs[first.output].sizes == stacked.sizes();
-  for (size_t r = 0; whole && r < rows.size(); ++r) {
-    const ValueData& value = *rows[r]->inputs[i].get();
-    whole = value.producer == first.producer && value.output == first.output &&
-            value.row == static_cast<int32_t>(r);
-  }
-  if (whole) {
+  if (schedule::is_whole_output(rows, i, stacked.sizes())) {
     stacked->producer = first.producer;
     stacked->output = first.output;
     return;
@@ -254,7 +189,7 @@ Values run_program_rows(const graph::Batched& batch) {
 
 RowBatch::RowBatch(std::span<Pending* const> rows, std::vector<bool> wanted)
     : Batched(*rows[0]->op, rows[0]->attributes, rows[0]->inputs, static_cast<int64_t>(rows.size()),
-              stacked_inputs(rows)),
+              schedule::stacked_inputs(rows)),
       pending_(rows),
       wanted_(std::move(wanted)),
       one_line_(std::all_of(rows.begin(), rows.end(),
@@ -322,8 +257,12 @@ Value RowBatch::stack(size_t i, int64_t rank) const {
     strides.insert(0, 0);
   }
   sizes.insert(0, rows());
-  Array array = rows_in_place(pending_, i, sizes, strides);
-  if (!array.storage) {
+  const int64_t step = schedule::step_in_place(pending_, i);
+  strides.insert(0, step);
+  Array array;
+  if (step > 0) {
+    array = first.view(sizes, strides, first.offset);
+  } else {
     array = Array::allocate(sizes, first.dtype);
     copy_rows(pending_, i, array);
     bytes_copied_ += array.count() * tensor::item_size(array.dtype);

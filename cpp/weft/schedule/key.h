@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weft/graph/tape.h"
-#include "weft/schedule/order.h"
+#include "weft/schedule/batch.h"
 
 namespace weft::schedule {
 

@@ -24,6 +24,6 @@ using Batch = std::vector<int32_t>;  // items, ascending
 // For each type, items have levels: how many items of that type lie on the way to it. A level of
 // which all is ready runs at once. Where none is, the type runs of which the largest part of what
 // is left is ready.
-std::vector<Batch> order(const Items& items);
+std::vector<Batch> batch(const Items& items);
 
 }  // namespace weft::schedule

@@ -1,4 +1,4 @@
-#include "weft/schedule/order.h"
+#include "weft/schedule/batch.h"
 
 #include <algorithm>
 #include <numeric>
@@ -150,7 +150,7 @@ Consumers consumers_of(const Items& items) {
 
 }  // namespace
 
-std::vector<Batch> order(const Items& items) {
+std::vector<Batch> batch(const Items& items) {
   if (items.count() == 0) return {};
   const int32_t type_count = *std::max_element(items.types.begin(), items.types.end()) + 1;
   Agenda agenda(items, type_count);

@@ -1,0 +1,86 @@
+#include "weft/schedule/place.h"
+
+#include <cstring>
+
+#include "weft/graph/node.h"
+
+namespace weft::schedule {
+namespace {
+
+using graph::bit_of;
+using graph::Pending;
+using graph::Value;
+using graph::ValueData;
+
+// Whether two computed values are one and the same.
+bool is_same(const Value& a, const Value& b) {
+  if (a == b) return true;
+  if (!a || !b || a->is_number != b->is_number || a.dtype() != b.dtype()) return false;
+  if (a->is_number) {
+    return std::memcmp(a.array().data(), b.array().data(),
+                       static_cast<size_t>(tensor::item_size(a.dtype()))) == 0;
+  }
+  return a.array().storage == b.array().storage && a.array().offset == b.array().offset &&
+         a.array().strides == b.array().strides && a->producer == b->producer &&
+         a->output == b->output && a->row == b->row;
+}
+
+// At least one input has rows, or the result would have none.
+uint32_t some_input(const Pending& row) {
+  uint32_t some = 0;
+  for (size_t i = row.inputs.size(); i-- > 0;) {
+    const Value& input = row.inputs[i];
+    const bool weight = row.op->batch.weights & bit_of(i);
+    if (input && !input->is_number && !(weight && some)) some = bit_of(i);
+  }
+  return some;
+}
+
+}  // namespace
+
+uint32_t stacked_inputs(PendingRows rows) {
+  uint32_t stacked = 0;
+  for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
+    for (const Pending* row : rows) {
+      if (!is_same(row->inputs[i], rows[0]->inputs[i])) {
+        stacked |= bit_of(i);
+        break;
+      }
+    }
+  }
+  const bool alike = rows[0]->op->batch.free.empty();
+  return stacked || !alike ? stacked : some_input(*rows[0]);
+}
+
+int64_t step_in_place(PendingRows rows, size_t input) {
+  const tensor::Array& first = rows[0]->inputs[input].array();
+  const int64_t step = rows[1]->inputs[input].array().offset - first.offset;
+  if (step <= 0) return 0;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const tensor::Array& array = rows[r]->inputs[input].array();
+    if (array.storage != first.storage || array.strides != first.strides ||
+        array.offset != first.offset + static_cast<int64_t>(r) * step) {
+      return 0;
+    }
+  }
+  return step;
+}
+
+bool is_whole_output(PendingRows rows, size_t input, const tensor::Dims& sizes) {
+  const ValueData& first = *rows[0]->inputs[input].get();
+  if (!first.producer || first.row != 0 || !first.producer->extras ||
+      !first.producer->extras->rows || first.producer->extras->rows->count() != rows.size() ||
+      first.producer->outputs[first.output].sizes != sizes) {
+    return false;
+  }
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const ValueData& value = *rows[r]->inputs[input].get();
+    if (value.producer != first.producer || value.output != first.output ||
+        value.row != static_cast<int32_t>(r)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace weft::schedule
