@@ -210,6 +210,7 @@ def test_drawn_numbers_are_never_shared(embedding: nn.Embedding) -> None:
     assert len({part.item() for part in parts}) > 1
 
 
+@pytest.mark.filterwarnings("ignore:more than 20 plans in a row")
 @pytest.mark.fibers
 @pytest.mark.parametrize("seed", range(20))
 def test_random_programs_over_few_words(seed: int) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
 import pytest
 from greenlet import GreenletExit
 
@@ -248,6 +251,68 @@ def test_fibers_parked_in_different_modes() -> None:
     with weft.no_grad():
         expected = weft.map(model, range(6), batch=False)
         assert weft.map(model, range(6)) == expected
+
+
+def test_examples_see_the_context_around_the_map_and_have_one_of_their_own() -> None:
+    user: ContextVar[int] = ContextVar("user")
+    user.set(5)
+
+    def model(i: int) -> list[int]:
+        seen = [user.get()]
+        token = user.set(i)
+        park(1 + i)
+        seen.append(user.get())
+        user.reset(token)
+        return [*seen, user.get()]
+
+    expected = [[5, i, 5] for i in range(4)]
+    assert weft.map(model, range(4), batch=False) == weft.map(model, range(4)) == expected
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
+        weft.map(lambda x: np.float64(1.0) / np.float64(x.item()), numbers(3))
+
+
+def test_switches_of_one_example_do_not_reach_others() -> None:
+    graph = weft.autograd.graph
+
+    def model(i: int) -> list[bool]:
+        seen: list[bool] = []
+        for mode in (graph.disable_saved_tensors_hooks("no"), weft.autograd.set_detect_anomaly):
+            with (mode(True) if callable(mode) else mode) if i % 2 else nullcontext():
+                park(1 + i)
+                seen.append(weft.autograd.is_anomaly_enabled())
+                try:
+                    with graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+                        seen.append(True)
+                except RuntimeError:
+                    seen.append(False)
+        return seen
+
+    expected = [[False, True] * 2, [False, False, True, True]] * 2
+    assert weft.map(model, range(4), batch=False) == weft.map(model, range(4)) == expected
+
+
+def test_a_seed_of_one_example_is_not_the_others() -> None:
+    def model(i: int) -> list[float]:
+        before = weft.rand(1).item()
+        weft.manual_seed(i % 2)
+        numbers = [weft.rand(1).item()]
+        state = weft.get_rng_state()
+        for _ in range(2):
+            park(1 + i)
+            numbers.append(weft.rand(1).item())
+        weft.set_rng_state(state)
+        park(1 + i)
+        return [before, *numbers, weft.rand(1).item(), weft.rand(1).item()]
+
+    weft.manual_seed(7)
+    expected, after = weft.map(model, range(4), batch=False), weft.rand(2).tolist()
+    weft.manual_seed(7)
+    assert weft.map(model, range(4)) == expected
+    assert weft.rand(2).tolist() == after
+    assert expected[0][1:4] == expected[2][1:4]
+    assert expected[0][2:4] == expected[0][4:]
+    weft.manual_seed(1)
+    assert [weft.rand(1).item() for _ in range(3)] == expected[1][1:4]
 
 
 def test_map_inside_lazy_and_lazy_inside_map() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -249,6 +251,27 @@ def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
         ask_often()
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+@pytest.mark.single_ops
+@pytest.mark.fibers
+@pytest.mark.parametrize(
+    ("lengths", "warns"),
+    # The line is told once: what must not be told comes first.
+    [([1, 5] * 20, False), ([60] + [20] * 30, False), ([8] * 2, False), ([40] * 3, True)],
+    ids=["many", "last one alone", "short", "three"],
+)
+def test_a_map_is_told_by_the_average_of_its_plans(lengths: list[int], warns: bool) -> None:
+    def model(length: int) -> float:
+        x = weft.ones(3) * length
+        for _ in range(length):
+            x = x / x.sum().item()
+        return x.sum().item()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        weft.map(model, lengths)
+    assert [str(warning.message)[:20] for warning in caught] == ["more than 20 plans i"] * warns
 
 
 def test_backward_adds_no_plans() -> None:

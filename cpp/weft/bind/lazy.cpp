@@ -17,31 +17,43 @@ using graph::Pending;
 
 thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
+// Plans that one line asked for, one after the other.
+struct Watched {
+  static constexpr int64_t most_plans = 20, few_rows = 4;
+  graph::Position position = 0;
+  int64_t plans = 0, batches = 0, rows = 0;
+  bool has_few_rows() const { return rows < few_rows * batches; }
+};
+thread_local Watched of_map;  // that runs now: its last examples are few, and do not count alone
+
 // Plans of a few rows each cost more than they save. Said once for each line that keeps asking.
-void run_and_watch(std::span<const Value> values) {
-  exec::run_pending(values);
-  if (exec::last_plans().empty()) return;
-  const exec::RanPlan& plan = exec::last_plans().back();
-  constexpr int most_plans = 20, few_rows = 4;
-  struct Watched {
-    int plans = 0;
+void watch(const Watched& seen) {
+  struct Line : Watched {
     bool said = false;
   };
-  static std::unordered_map<graph::Position, Watched> lines;
-  Watched& line = lines[plan.position];
-  int64_t rows = 0;
-  for (const exec::RanBatch& batch : plan.batches) rows += batch.rows + batch.equal;
-  const bool small = rows < few_rows * static_cast<int64_t>(plan.batches.size());
-  line.plans = small ? line.plans + 1 : 0;
-  if (line.plans <= most_plans || line.said) return;
-  line.said = true;
+  if (seen.plans == 0) return;
+  static std::unordered_map<graph::Position, Line> lines;
+  Line& line = lines[seen.position];
+  line.plans += seen.plans;
+  line.batches += seen.batches;
+  line.rows += seen.rows;
+  if (!line.has_few_rows()) line.plans = line.batches = line.rows = 0;
+  if (line.plans <= Watched::most_plans || std::exchange(line.said, true)) return;
   const std::string text = base::text(
-      "more than ", most_plans, " plans in a row that ", graph::position_text(plan.position),
-      " asked for ran fewer than ", few_rows,
+      "more than ", Watched::most_plans, " plans in a row that ",
+      graph::position_text(seen.position), " asked for ran fewer than ", Watched::few_rows,
       " rows a batch: there is little to gain from lazy evaluation here. Read values later or less "
       "often, run more examples in one weft.map, or compute at once, without weft.lazy and with "
       "weft.map(batch=False) (see weft.explain()).");
-  warn(PyExc_RuntimeWarning, text, plan.position);
+  warn(PyExc_RuntimeWarning, text, seen.position);
+}
+
+Watched run_plan(std::span<const Value> values) {
+  const exec::RanPlan* plan = exec::run_pending(values);
+  if (!plan) return {};
+  Watched seen{plan->position, 1, static_cast<int64_t>(plan->batches.size())};
+  for (const exec::RanBatch& batch : plan->batches) seen.rows += batch.rows + batch.equal;
+  return seen;
 }
 
 // A fiber that needs a value says which and steps aside; the map runs one plan for all of them.
@@ -56,7 +68,7 @@ void demand_values(std::span<const Value> values) {
     }
   }
   graph::close_strand();
-  if (!modes.park || modes.executor) return run_and_watch(values);
+  if (!modes.park || modes.executor) return watch(run_plan(values));
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
@@ -64,10 +76,12 @@ void demand_values(std::span<const Value> values) {
   const Stream stream = default_stream();
   const Object done = Object(PyObject_CallNoArgs(static_cast<PyObject*>(modes.park)));
   modes = kept;
-  set_default_stream(stream);
+  default_stream() = stream;
   if (!done) throw PythonError{};
   for (const Value& value : values) {
-    if (value && value->pending) return exec::run_pending(values);
+    if (!value || !value->pending) continue;
+    exec::run_pending(values);
+    return;
   }
 }
 
@@ -106,13 +120,22 @@ PyObject* give_modes(PyObject*, PyObject* capsule) {
 PyObject* run_demanded(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     const std::vector<Value> values = std::exchange(demanded, {});
-    run_and_watch(values);
+    const Watched seen = run_plan(values);
+    of_map = {seen.position, of_map.plans + seen.plans, of_map.batches + seen.batches,
+              of_map.rows + seen.rows};
     Py_RETURN_NONE;
   });
 }
 PyObject* forget_demanded(PyObject*, PyObject*) {
   demanded.clear();
+  of_map = {};
   Py_RETURN_NONE;
+}
+PyObject* watch_map(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    watch(of_map);
+    Py_RETURN_NONE;
+  });
 }
 
 // run_tensors(sequence): computes them together.
@@ -179,6 +202,7 @@ PyMethodDef methods[] = {
     {"give_modes", give_modes, METH_O, "Set the thread's modes."},
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
+    {"watch_map", watch_map, METH_NOARGS, "Warn if a map's plans ran few rows."},
     {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
     {"set_pending_limit", set_number<graph::pending_limit, graph::set_pending_limit>, METH_O,
      "Set how many bytes of results may be pending; return what was set before."},

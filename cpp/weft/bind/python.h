@@ -7,7 +7,6 @@
 #include <structmember.h>
 
 #include <string>
-#include <tuple>
 
 #include "weft/base/errors.h"
 #include "weft/graph/pending.h"
@@ -158,10 +157,15 @@ void define_lazy(PyObject* module);
 void define_cells(PyObject* module);
 void define_calls(PyObject* module);                // after the cells, whose types it completes
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one
-// Whether ops draw from a stream of an example, which, and how far it is used.
-using Stream = std::tuple<bool, uint64_t, uint64_t>;
-Stream default_stream();
-void set_default_stream(const Stream& stream);
+// Where a generator is.
+struct Stream {
+  uint64_t seed = 67280421310721u;  // PyTorch's default
+  base::Ref<base::Mersenne> engine = base::make_ref<base::Mersenne>(seed);
+  // Inside an example of a map: its own stream, of which each op takes a stretch.
+  bool is_counted = false;
+  uint64_t stream = 0, counter = 0;
+};
+Stream& default_stream();
 PyObject* grad_function(const Value& value);  // new reference; None for leaves
 // A tensor that holds Python objects, or whose node does, joins garbage collection.
 void track(PyObject* tensor);

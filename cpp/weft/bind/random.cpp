@@ -1,7 +1,5 @@
 // Generators: PyTorch's engine, and inside the examples of a map streams of their own, of which an
 // op takes a stretch when it is recorded.
-#include <nanobind/stl/tuple.h>
-
 #include <cstring>
 #include <random>
 
@@ -10,17 +8,12 @@
 namespace weft::bind {
 namespace {
 
-struct Generator {
-  uint64_t seed = 67280421310721u;  // PyTorch's default
-  base::Ref<base::Mersenne> engine = base::make_ref<base::Mersenne>(seed);
-  // Inside an example of a map: its own stream, of which each op takes a stretch.
-  bool is_counted = false;
-  uint64_t stream = 0, counter = 0;
-
+struct Generator : Stream {
+  // With an engine of its own: another example of a map may go on with the one before.
   void start(uint64_t given) {
     seed = given;
     is_counted = false;
-    engine->start(seed);
+    engine = base::make_ref<base::Mersenne>(seed);
   }
   uint64_t take_fresh_seed() {
     std::random_device device;
@@ -79,6 +72,7 @@ nb::object set_state(const nb::object& self, const TensorObject& given) {
   generator.stream = state.stream;
   generator.counter = state.counter;
   generator.is_counted = state.is_counted;
+  generator.engine = base::make_ref<base::Mersenne>(state.seed);
   generator.engine->state = state.engine;
   generator.engine->state.next = std::min<uint32_t>(state.engine.next, base::MersenneState::size);
   return self;
@@ -97,13 +91,7 @@ graph::RandomKey draw_random(PyObject* given) {
   return {generator->seed, 0, generator->engine};
 }
 
-Stream default_stream() {
-  return {default_generator->is_counted, default_generator->stream, default_generator->counter};
-}
-void set_default_stream(const Stream& stream) {
-  std::tie(default_generator->is_counted, default_generator->stream, default_generator->counter) =
-      stream;
-}
+Stream& default_stream() { return *default_generator; }
 
 void define_random(nb::module_& module) {
   const nb::object type =
@@ -129,11 +117,18 @@ void define_random(nb::module_& module) {
   module.def(
       "start_stream",
       [](uint64_t map, uint64_t index) {
-        set_default_stream({true, Generator::stream_of_example(map, index), 0});
+        default_generator->is_counted = true;
+        default_generator->stream = Generator::stream_of_example(map, index);
+        default_generator->counter = 0;
       },
       "Give one example of a map its own stream.");
-  module.def("get_stream", default_stream, "Return the stream that ops draw from now.");
-  module.def("set_stream", set_default_stream, "Go on with a stream.");
+  nb::class_<Stream>(module, "Stream", "Where a generator is.");
+  module.def(
+      "get_stream", [] { return Stream(default_stream()); },
+      "Return the stream that ops draw from now.");
+  module.def(
+      "set_stream", [](const Stream& stream) { default_stream() = stream; },
+      "Go on with a stream.");
 }
 
 }  // namespace weft::bind

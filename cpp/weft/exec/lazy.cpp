@@ -382,7 +382,7 @@ class Runner {
 const std::deque<RanPlan>& last_plans() { return plans; }
 void forget_plans() { plans.clear(); }
 
-void run_pending(std::span<const Value> values) {
+const RanPlan* run_pending(std::span<const Value> values) {
   graph::ModesGuard guard;
   RanPlan plan;
   plan.position = graph::current_position();
@@ -393,7 +393,7 @@ void run_pending(std::span<const Value> values) {
   graph::close_strand();
   graph::count_plan();
   schedule::Work work = schedule::collect(graph::tape(), values);
-  if (work.first.empty()) return;
+  if (work.first.empty()) return nullptr;
   Runner runner(work, plan, observer);
   const std::vector<schedule::Batch> batches = schedule::batch(work.items);
   plan.seconds_planning = seconds_now() - begin;
@@ -412,6 +412,7 @@ void run_pending(std::span<const Value> values) {
   if (plans.size() == most_plans) plans.pop_front();
   plans.push_back(std::move(plan));
   graph::trim_if_grown();
+  return &plans.back();
 }
 
 }  // namespace weft::exec

@@ -31,7 +31,7 @@ struct RanPlan {
 const std::deque<RanPlan>& last_plans();
 void forget_plans();
 
-// Computes the values that are pending.
-void run_pending(std::span<const graph::Value> values);
+// Computes the values that are pending. The plan is the last one; null: there was nothing to do.
+const RanPlan* run_pending(std::span<const graph::Value> values);
 
 }  // namespace weft::exec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft import _core
@@ -22,8 +23,8 @@ __all__ = [
     "walk",
 ]
 
-# Why hooks may not be used now, innermost last.
-_disabled: list[str] = []
+# Why hooks may not be used now; examples of a map have a context each.
+_disabled: ContextVar[str | None] = ContextVar("disabled", default=None)
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -50,8 +51,8 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        if _disabled:
-            raise RuntimeError(_disabled[-1])
+        if (reason := _disabled.get()) is not None:
+            raise RuntimeError(reason)
         _core.push_save_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *_: object) -> None:
@@ -95,12 +96,14 @@ class disable_saved_tensors_hooks:  # noqa: N801
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
+        self._before: list[str | None] = []
 
     def __enter__(self) -> None:
-        _disabled.append(self.error_message)
+        self._before.append(_disabled.get())
+        _disabled.set(self.error_message)
 
     def __exit__(self, *_: object) -> None:
-        _disabled.pop()
+        _disabled.set(self._before.pop())
 
 
 class GradientEdge(NamedTuple):

@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, TypeVar, cast
@@ -190,6 +191,7 @@ class Fibers:
         self.exhausted = False
         self.taking = False  # a fiber is inside `examples`, which may park there
         self.modes = _core.keep_modes()
+        self.context = copy_context()
         self.streams = Streams()
         self.take = partial(next, examples, _NO_MORE) if type(examples) in _PLAIN else self._take
         hub.sources.append(self)
@@ -200,7 +202,9 @@ class Fibers:
         if self.exhausted or self.taking or self.running >= self.width:
             return False
         self.running += 1
-        self.hub.ready.append(greenlet(self._run, self.hub.greenlet))
+        fiber = greenlet(self._run, self.hub.greenlet)
+        fiber.gr_context = self.context.copy()
+        self.hub.ready.append(fiber)
         return True
 
     def _run(self) -> None:
@@ -453,6 +457,7 @@ def _outermost(
     try:
         while hub and not fibers.failed:
             hub.turn()
+        _core.watch_map()
     finally:
         try:
             hub.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
@@ -48,7 +49,8 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
             self._run.__exit__(kind, error, trace)
 
 
-_switch: list[detect_anomaly] = []
+# Examples of a map have a context each.
+_switch: ContextVar[detect_anomaly | None] = ContextVar("switch", default=None)
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
@@ -67,7 +69,7 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = bool(_switch)
+        self._before = is_anomaly_enabled()
         _set(mode, check_nan)
 
     def __enter__(self) -> None:
@@ -85,14 +87,14 @@ def is_anomaly_enabled() -> bool:
         >>> weft.autograd.is_anomaly_enabled()
         False
     """
-    return bool(_switch)
+    return _switch.get() is not None
 
 
 def _set(mode: bool, check_nan: bool) -> None:
-    while _switch:
-        _switch.pop().__exit__(None, None, None)
-    if mode:
-        _switch.append(detect_anomaly(check_nan).__enter__())
+    before = _switch.get()
+    if before is not None:
+        before.__exit__(None, None, None)
+    _switch.set(detect_anomaly(check_nan).__enter__() if mode else None)
 
 
 def _check(run: Recording, kind: str) -> None:
