@@ -30,9 +30,9 @@ void work_on(Job& job) {
   }
 }
 
-// Waits a little while without giving up the processor: what follows a large kernel is mostly
-// another one, and waking a thread takes as long as adding up a million floats. False: it is not
-// so yet.
+// Waits a little while without going to sleep: what follows a large kernel is mostly another one,
+// and waking a thread takes as long as adding up a million floats. On a busy machine the one who is
+// waited for may need this very processor, so it is offered. False: it is not so yet.
 template <class Condition>
 bool spin(const Condition& condition) {
   using Clock = std::chrono::steady_clock;
@@ -44,6 +44,7 @@ bool spin(const Condition& condition) {
       __builtin_ia32_pause();
 #endif
     }
+    std::this_thread::yield();
   } while (Clock::now() < end);
   return false;
 }
@@ -52,7 +53,7 @@ class Pool {
  public:
   // The caller works too and waits only for those who have joined: a thread that is slow to wake
   // finds the call closed.
-  void run(Job& job, int helpers) {
+  void run(Job& job, int helpers, bool wake) {
     while (workers_ < helpers) {
       std::thread([this] { serve(); }).detach();
       ++workers_;
@@ -61,7 +62,7 @@ class Pool {
     finished_ = 0;
     const uint64_t number = (call_ >> 16) + 1;
     call_ = number << 16 | static_cast<uint64_t>(helpers);
-    if (sleepers_ > 0) {
+    if (wake && sleepers_ > 0) {
       const std::lock_guard lock(mutex_);
       wake_.notify_all();
     }
@@ -126,7 +127,7 @@ int thread_count() { return inside_parallel ? 1 : threads; }
 
 void set_thread_count(int count) { threads = std::max(1, count); }
 
-void run_parallel(int64_t count, int64_t grain, RangeFunction function, void* state) {
+void run_parallel(int64_t count, int64_t grain, RangeFunction function, void* state, Wake wake) {
   const int64_t most = (count + grain - 1) / std::max<int64_t>(grain, 1);
   const int used = static_cast<int>(std::min<int64_t>(thread_count(), most));
   // Two user threads may want the pool at once; the second one works alone.
@@ -144,7 +145,7 @@ void run_parallel(int64_t count, int64_t grain, RangeFunction function, void* st
   const int64_t chunk = std::max(grain, (count + 4 * used - 1) / (4 * used));
   Job job{function, state, count, chunk};
   inside_parallel = true;
-  pool->run(job, used - 1);
+  pool->run(job, used - 1, wake == Wake::yes || (wake == Wake::by_grain && most >= 8));
   inside_parallel = false;
 }
 

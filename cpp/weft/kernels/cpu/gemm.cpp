@@ -55,10 +55,10 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
   if (work < 1 << 20) return gemm_serial(lane, shape, a, lda, b, ldb, c, ldc);
   const base::BlockingRegion region(true);
   const bool turn_b = pays_to_turn(shape);
-  // The longer side of c is split, in pieces of at least 2**20 multiplications.
+  // The longer side of c is split, in pieces of at least 2**21 multiplications.
   const bool split_rows = shape.m >= shape.n;
   const int64_t sides = split_rows ? shape.m : shape.n;
-  const int64_t enough = static_cast<int64_t>((1 << 20) / (work / static_cast<double>(sides))) + 1;
+  const int64_t enough = static_cast<int64_t>((1 << 21) / (work / static_cast<double>(sides))) + 1;
   const int64_t pieces =
       std::clamp<int64_t>(sides / std::max<int64_t>(enough, 16), 1, base::thread_count());
   const auto piece_begin = [&](int64_t i) {
@@ -76,9 +76,12 @@ void gemm(Lane lane, const GemmShape& shape, const void* a, int64_t lda, const v
     product(lane, part, at(a, lane, a_skip), lda, at(b, lane, b_skip), ldb,
             const_cast<char*>(at(c, lane, split_rows ? begin * ldc : begin)), ldc);
   };
-  base::parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) multiply(piece_begin(i), piece_begin(i + 1));
-  });
+  base::parallel_for(
+      pieces, 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) multiply(piece_begin(i), piece_begin(i + 1));
+      },
+      work > 1 << 23 ? base::Wake::yes : base::Wake::no);
 }
 
 // ---- products of arrays ----------------------------------------------------------------------
