@@ -12,6 +12,8 @@
 namespace weft::base {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 thread_local bool inside_parallel = false;
 
 struct Job {
@@ -35,7 +37,6 @@ void work_on(Job& job) {
 // waited for may need this very processor, so it is offered. False: it is not so yet.
 template <class Condition>
 bool spin(const Condition& condition) {
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::microseconds(50);
   do {
     for (int i = 0; i < 32; ++i) {
@@ -53,7 +54,7 @@ class Pool {
  public:
   // The caller works too and waits only for those who have joined: a thread that is slow to wake
   // finds the call closed.
-  void run(Job& job, int helpers, bool wake) {
+  void run(Job& job, int helpers, bool is_large) {
     while (workers_ < helpers) {
       std::thread([this] { serve(); }).detach();
       ++workers_;
@@ -62,11 +63,18 @@ class Pool {
     finished_ = 0;
     const uint64_t number = (call_ >> 16) + 1;
     call_ = number << 16 | static_cast<uint64_t>(helpers);
-    if (wake && sleepers_ > 0) {
-      const std::lock_guard lock(mutex_);
-      wake_.notify_all();
+    const Clock::time_point begin = Clock::now();
+    if (sleepers_ > 0) {
+      // One small piece of work is done before they are awake, and a row of them is not.
+      dense_ = begin - last_end_ < last_end_ - last_begin_ ? dense_ + 1 : 0;
+      if (is_large || dense_ > 2) {
+        const std::lock_guard lock(mutex_);
+        wake_.notify_all();
+      }
     }
     work_on(job);
+    last_begin_ = begin;
+    last_end_ = Clock::now();
     const uint64_t joined =
         static_cast<uint64_t>(helpers) - (call_.exchange(number << 16) & 0xffff);
     const auto done = [&] { return finished_ == joined; };
@@ -101,6 +109,8 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   int workers_ = 0;
+  int dense_ = 0;  // calls in a row that came sooner than the one before them had taken
+  Clock::time_point last_begin_, last_end_;
   std::atomic<Job*> job_ = nullptr;
   // Which call this is, and in the low 16 bits how many workers may still join it: one number, so
   // that a worker never joins another call than the one it saw.
