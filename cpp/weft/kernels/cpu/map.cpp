@@ -23,7 +23,7 @@ using tensor::lane_of;
 using tensor::lane_size;
 
 // All tiles of a Program, and the memory that they are read from, fit in the first cache.
-constexpr int64_t tile_count = 256;
+constexpr int64_t tile_count = 512;
 // Below this many elements threads cost more than they save.
 constexpr int64_t parallel_count = int64_t{1} << 17;
 constexpr int64_t parallel_grain = int64_t{1} << 15;
@@ -261,7 +261,8 @@ class Application {
     return operands_[operand].direct || operands_[operand].direct_rows;
   }
 
-  // Gives a tile to each slot that is not in memory already.
+  // Gives a tile to each slot that is not in memory already. A step's result takes the tile of a
+  // result that is read there for the last time: blocks may write over what they read.
   void place_tiles() {
     const size_t slots = input_count_ + steps_.size();
     tiles_.resize(slots, none);
@@ -272,9 +273,26 @@ class Application {
         output_of_[slot] = static_cast<uint8_t>(input_count_ + o);
       }
     }
-    for (size_t slot = 0; slot < slots; ++slot) {
-      const bool direct = slot < input_count_ ? can_be_direct(slot) : output_of_[slot] != none;
-      if (!direct) tiles_[slot] = tile_number_++;
+    for (size_t slot = 0; slot < input_count_; ++slot) {
+      if (!can_be_direct(slot)) tiles_[slot] = tile_number_++;
+    }
+    base::SmallVector<size_t, 24> last_reads(slots, 0);
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      for (int k = 0; k < steps_[s].input_count; ++k) last_reads[steps_[s].inputs[k]] = s;
+    }
+    for (uint8_t slot : results_) last_reads[slot] = steps_.size();
+    base::SmallVector<uint8_t, 24> free;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      for (int k = 0; k < steps_[s].input_count; ++k) {
+        const uint8_t slot = steps_[s].inputs[k];
+        if (slot < input_count_ || tiles_[slot] == none || last_reads[slot] != s) continue;
+        last_reads[slot] = none;  // once, also where it is read twice
+        free.push_back(tiles_[slot]);
+      }
+      const size_t slot = input_count_ + s;
+      if (output_of_[slot] != none) continue;
+      tiles_[slot] = free.empty() ? tile_number_++ : free.back();
+      if (!free.empty()) free.pop_back();
     }
   }
 

@@ -53,31 +53,11 @@ enum class Domain { floats, numbers, integers };
 #include "formulas.inc"
 #undef WEFT_FORMULA
 
-// Formulas that only wait for memory: operators, at most two choices, and no functions but these.
-constexpr std::string_view light_functions[] = {"T", "abs", "isnan", "select"};
-
-constexpr bool is_light(std::string_view text) {
-  int choices = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    choices += text[at] == '?';
-    if (text[at] != '(') continue;
-    size_t begin = at;
-    while (begin > 0 && is_letter(text[begin - 1])) --begin;
-    const std::string_view name = text.substr(begin, at - begin);
-    choices += name == "isnan" || name == "select";
-    bool light = name.empty();
-    for (const std::string_view function : light_functions) light = light || name == function;
-    if (!light) return false;
-  }
-  return choices <= 2;
-}
-
 // Elements are computed this many at a time; the last ones in a padded buffer. So each element
-// goes through the same instructions wherever it stands, and loops need no remainder code. Half a
-// register of AVX-512 is faster where memory is what takes time.
+// goes through the same instructions wherever it stands, and loops need no remainder code.
 template <class F, class T>
 #ifdef __AVX512F__
-constexpr int width = (is_light(F::text) ? 32 : 64) / sizeof(T);
+constexpr int width = 64 / sizeof(T);
 #else
 constexpr int width = 32 / sizeof(T);
 #endif
