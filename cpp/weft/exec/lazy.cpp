@@ -15,6 +15,7 @@
 #include "weft/graph/strand.h"
 #include "weft/graph/tensor.h"
 #include "weft/schedule/explain.h"
+#include "weft/schedule/place.h"
 
 namespace weft::exec {
 namespace {
@@ -108,10 +109,13 @@ class Runner {
     }
     const std::vector<std::vector<Value>> watched =
         observer_ ? held_by_all(rows) : std::vector<std::vector<Value>>();
-    if (rows.size() == 1 ||
-        !run_together(std::span<Pending* const>(rows.data(), rows.size()), ran)) {
-      for (Pending* pending : rows) run_one(*pending);
-    }
+    std::span<Pending* const> all(rows.data(), rows.size());
+    const auto parts = rows.size() == 1 ? decltype(schedule::parts_by_source(all))()
+                                        : schedule::parts_by_source(all);
+    if (parts.empty()) run_rows(all, ran);
+    for (const std::vector<Pending*>& part : parts) run_rows(part, ran);
+    if (!parts.empty())
+      ran.note = base::text("in ", parts.size(), " parts, by the large tensors that they read");
     ran.seconds = seconds_now() - begin;
     if (observer_) {
       observer_->ran(
@@ -181,6 +185,11 @@ class Runner {
       });
     }
     return all;
+  }
+
+  void run_rows(std::span<Pending* const> rows, RanBatch& ran) {
+    if (rows.size() > 1 && run_together(rows, ran)) return;
+    for (Pending* pending : rows) run_one(*pending);
   }
 
   void run_one(Pending& pending) {
@@ -262,7 +271,7 @@ class Runner {
       ran.note = base::text("together: ", error.message());
       return false;
     }
-    ran.bytes_copied = batch.bytes_copied();
+    ran.bytes_copied += batch.bytes_copied();
     if (outputs.empty()) {
       ran.note = "its batch rule does not cover this case";
       return false;

@@ -1,6 +1,8 @@
 #include "weft/schedule/place.h"
 
+#include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "weft/graph/node.h"
 
@@ -36,7 +38,56 @@ uint32_t some_input(const Pending& row) {
   return some;
 }
 
+int64_t bytes_of(const Value& value) { return value.count() * tensor::item_size(value.dtype()); }
+
+// Running a part costs about as much as copying so many bytes.
+constexpr int64_t bytes_of_launch = int64_t{1} << 15;
+
+// Whether copies of an input may be what a batch spends its time on: it is larger than what comes
+// of it.
+bool may_cost_much(const Pending& row, const Value& input) {
+  if (!input || input->is_number || bytes_of(input) < 4096) return false;
+  int64_t results = 0;
+  for (const graph::Held& held : row.outputs) {
+    if (held.value)
+      results += held.value->array.count() * tensor::item_size(held.value->array.dtype);
+  }
+  return bytes_of(input) >= 2 * results;
+}
+
+std::vector<std::vector<Pending*>> group_by(PendingRows rows, size_t input) {
+  std::vector<std::vector<Pending*>> groups;
+  std::unordered_multimap<size_t, size_t> known;  // by where it lies
+  for (Pending* row : rows) {
+    const Value& value = row->inputs[input];
+    const size_t place = reinterpret_cast<size_t>(value.array().storage.get()) +
+                         static_cast<size_t>(value.array().offset);
+    const auto [begin, end] = known.equal_range(place);
+    const auto found = std::find_if(begin, end, [&](const auto& entry) {
+      return is_same(groups[entry.second][0]->inputs[input], value);
+    });
+    if (found == end) known.emplace(place, groups.size());
+    (found == end ? groups.emplace_back() : groups[found->second]).push_back(row);
+  }
+  return groups;
+}
+
 }  // namespace
+
+std::vector<std::vector<Pending*>> parts_by_source(PendingRows rows) {
+  const auto count = static_cast<int64_t>(rows.size());
+  for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
+    const Value& first = rows[0]->inputs[i];
+    if (!may_cost_much(*rows[0], first) || step_in_place(rows, i) > 0) continue;
+    std::vector<std::vector<Pending*>> groups = group_by(rows, i);
+    const auto parts = static_cast<int64_t>(groups.size());
+    if (parts == 1) continue;
+    // One view alone copies nothing.
+    const int64_t saved = bytes_of(first) * (rows[0]->op->is_view() ? count : count - parts);
+    if (saved > parts * rows[0]->op_count() * bytes_of_launch) return groups;
+  }
+  return {};
+}
 
 uint32_t stacked_inputs(PendingRows rows) {
   uint32_t stacked = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "weft/graph/pending.h"
 
@@ -14,6 +15,10 @@ using PendingRows = std::span<graph::Pending* const>;
 // The inputs, as bits, that are not one and the same for all rows. At least one of an op whose
 // rows would have no place otherwise.
 uint32_t stacked_inputs(PendingRows rows);
+
+// Rows by what they read, where bringing it together would cost more than running them in parts:
+// `x[t]` of each example for many t would copy x for each of them. Empty: they run together.
+std::vector<std::vector<graph::Pending*>> parts_by_source(PendingRows rows);
 
 // The distance between rows of an input that lie at equal distances in one storage: a view of it
 // is all of them. 0: they do not, and must be copied together.
