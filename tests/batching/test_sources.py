@@ -103,3 +103,46 @@ def test_explain_says_that_a_batch_ran_in_parts() -> None:
     weft.map(lambda x: weft.stack([x[t] for t in range(400)]).sum(), xs, replay=False)
     notes = {batch.note for plan in weft.explain().plans for batch in plan.batches}
     assert "in 3 parts, by the large tensors that they read" in notes
+
+
+@pytest.mark.parametrize("view", ["t", "chunk", "slice", "view of a view"])
+def test_a_view_of_what_all_examples_compute_is_not_copied_for_each(view: str) -> None:
+    weight, mask = weft.randn(64, 64).requires_grad_(), weft.ones(64, 64).tril()
+
+    def model(x: weft.Tensor) -> weft.Tensor:
+        masked = weight * mask
+        if view == "chunk":
+            return weft.cat([part @ x for part in masked.chunk(2)]).sum()
+        parts = {"t": masked.t(), "slice": masked[:32].t(), "view of a view": masked.t()[:, 3:].t()}
+        part = parts[view]
+        return (x[: part.shape[0]] @ part).sum()
+
+    xs = [weft.randn(64) for _ in range(16)]
+    expected = weft.autograd.grad(weft.stack(weft.map(model, xs, batch=False)).sum(), weight)
+    found = weft.autograd.grad(weft.stack(weft.map(model, xs, replay=False)).sum(), weight)
+    weft.testing.assert_close(found, expected)
+    assert copied() < 64 * 64 * 4  # less than the weight once
+
+
+@pytest.mark.parametrize("first", ["sum", "view", "none"])
+def test_views_of_equal_results_that_users_hold_are_their_own(first: str) -> None:
+    """What waits for a later plan, and is held, must not show the memory of other examples."""
+    weight = weft.ones(3, 2)
+
+    def model(_: int) -> tuple[weft.Tensor, ...]:
+        base = weight * 2
+        part = base.t()
+        inner = part[1]
+        if first == "sum":
+            part.sum().item()
+        elif first == "view":
+            part[0].sum().item()
+        return inner, part[0] if first == "view" else inner
+
+    with weft.lazy():
+        results = [model(i) for i in range(3)]
+    results[1][0].add_(5)
+    assert [r[0].tolist() for r in results] == [[2.0] * 3, [7.0] * 3, [2.0] * 3]
+    results[2][1].mul_(0)
+    assert results[0][0].tolist() == [2.0] * 3
+    assert results[1][0].tolist() == [7.0] * 3

@@ -13,6 +13,7 @@
 #include "weft/graph/observer.h"
 #include "weft/graph/record.h"
 #include "weft/graph/strand.h"
+#include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
 #include "weft/schedule/explain.h"
 #include "weft/schedule/place.h"
@@ -58,6 +59,7 @@ class Runner {
       add_twin(twin);
       twin.twin = std::exchange(first.twin, &twin);
     }
+    if (!alike_.empty()) find_shown();
   }
   // After an error those that ran must not share memory either.
   ~Runner() {
@@ -144,16 +146,47 @@ class Runner {
     twin->array = graph::own_memory(twin);
     twin->in_batch = false;
   }
-  // What may show its inputs' memory shows that of its own inputs.
+  // The inputs, as bits, whose memory its results may show.
+  static uint32_t shown_inputs(const Pending& pending) {
+    return pending.op->is_view()    ? graph::bit_of(0)
+           : pending.op_count() > 1 ? pending.step->whole->shows
+                                    : 0;
+  }
+  // Finds what users hold a view of, or a view of a view: they may write there.
+  void find_shown() {
+    std::vector<const Pending*> waiting;
+    for (const graph::Tape::Entry& entry : graph::tape().entries) {
+      const Pending* pending = entry.pending;
+      if (!pending || pending->ran || !shown_inputs(*pending)) continue;
+      if (std::any_of(pending->outputs.begin(), pending->outputs.end(),
+                      [](const graph::Held& held) { return held.value && is_users(*held.value); }))
+        waiting.push_back(pending);
+    }
+    while (!waiting.empty()) {
+      const Pending& pending = *waiting.back();
+      waiting.pop_back();
+      for (size_t i = 0; i < pending.inputs.size(); ++i) {
+        const Value& input = pending.inputs[i];
+        if (!input || !(shown_inputs(pending) & graph::bit_of(i))) continue;
+        if (shown_.insert(input.get()).second && input->pending && shown_inputs(*input->pending))
+          waiting.push_back(input->pending.get());
+      }
+    }
+  }
+  static bool is_users(const ValueData& value) { return value.handles > 0 || value.promised; }
+
+  // What may show its inputs' memory to a user shows that of its own inputs.
   void separate_inputs(Pending& pending) {
     if (alike_.empty()) return;
-    const uint32_t shown = pending.op->is_view()    ? graph::bit_of(0)
-                           : pending.op_count() > 1 ? pending.step->whole->shows
-                                                    : 0;
+    const uint32_t shown = shown_inputs(pending);
     if (!shown) return;
     for_all_alike(pending, [&](Pending& alike) {
       for (size_t i = 0; i < alike.inputs.size(); ++i) {
-        if (alike.inputs[i] && (shown & graph::bit_of(i))) separate(alike.inputs[i]);
+        const Value& input = alike.inputs[i];
+        if (input && (shown & graph::bit_of(i)) &&
+            (is_users(*input.get()) || shown_.contains(input.get()))) {
+          separate(input);
+        }
       }
     });
   }
@@ -380,10 +413,11 @@ class Runner {
   schedule::Work& work_;
   RanPlan& plan_;
   graph::Observer* observer_;
-  uint64_t since_ = 0;                     // nodes of the running batch are younger
-  std::vector<base::Ref<Pending>> twins_;  // and the first ones, which know them
-  std::vector<Value> alike_;               // results of twins that share memory
-  std::vector<Value> held_;                // rows that the user holds
+  uint64_t since_ = 0;                          // nodes of the running batch are younger
+  std::vector<base::Ref<Pending>> twins_;       // and the first ones, which know them
+  std::vector<Value> alike_;                    // results of twins that share memory
+  std::unordered_set<const ValueData*> shown_;  // what users hold a view of
+  std::vector<Value> held_;                     // rows that the user holds
 };
 
 }  // namespace
