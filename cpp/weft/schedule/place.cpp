@@ -47,6 +47,7 @@ constexpr int64_t bytes_of_launch = int64_t{1} << 15;
 // of it.
 bool may_cost_much(const Pending& row, const Value& input) {
   if (!input || input->is_number || bytes_of(input) < 4096) return false;
+  if (row.op->is_view()) return true;
   int64_t results = 0;
   for (const graph::Held& held : row.outputs) {
     if (held.value)
@@ -80,10 +81,15 @@ std::vector<std::vector<Pending*>> parts_by_source(PendingRows rows) {
     const Value& first = rows[0]->inputs[i];
     if (!may_cost_much(*rows[0], first) || step_in_place(rows, i) > 0) continue;
     std::vector<std::vector<Pending*>> groups = group_by(rows, i);
+    // Rows that differ in nothing would be copied to have places; one view alone copies nothing.
+    const bool is_view = rows[0]->op->is_view();
+    if (is_view && rows[0]->op->batch.free.empty() && groups.size() < rows.size()) {
+      groups.clear();
+      for (Pending* row : rows) groups.push_back({row});
+    }
     const auto parts = static_cast<int64_t>(groups.size());
     if (parts == 1) continue;
-    // One view alone copies nothing.
-    const int64_t saved = bytes_of(first) * (rows[0]->op->is_view() ? count : count - parts);
+    const int64_t saved = bytes_of(first) * (is_view ? count : count - parts);
     if (saved > parts * rows[0]->op_count() * bytes_of_launch) return groups;
   }
   return {};
