@@ -7,6 +7,7 @@
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/strand.h"
+#include "weft/graph/tape.h"
 #include "weft/graph/vmap.h"
 
 namespace weft::bind {
@@ -14,6 +15,16 @@ namespace {
 
 using graph::modes;
 using graph::Pending;
+
+// All that one example may switch without others seeing it.
+struct Kept {
+  graph::Modes of_thread = modes;
+  tensor::DType dtype = tensor::default_dtype;
+  void give() const {
+    modes = of_thread;
+    graph::set_default_dtype(dtype);
+  }
+};
 
 thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
@@ -72,10 +83,10 @@ void demand_values(std::span<const Value> values) {
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
-  const graph::Modes kept = modes;
+  const Kept kept;
   const Stream stream = default_stream();
   const Object done = Object(PyObject_CallNoArgs(static_cast<PyObject*>(modes.park)));
-  modes = kept;
+  kept.give();
   default_stream() = stream;
   if (!done) throw PythonError{};
   for (const Value& value : values) {
@@ -105,14 +116,14 @@ PyObject* start_fiber(PyObject*, PyObject* args) {
 
 // keep_modes() returns the thread's modes; give_modes(kept) sets them again.
 PyObject* keep_modes(PyObject*, PyObject*) {
-  return PyCapsule_New(new graph::Modes(modes), "weft.modes", [](PyObject* capsule) {
-    delete static_cast<graph::Modes*>(PyCapsule_GetPointer(capsule, "weft.modes"));
+  return PyCapsule_New(new Kept, "weft.modes", [](PyObject* capsule) {
+    delete static_cast<Kept*>(PyCapsule_GetPointer(capsule, "weft.modes"));
   });
 }
 PyObject* give_modes(PyObject*, PyObject* capsule) {
-  const auto* kept = static_cast<graph::Modes*>(PyCapsule_GetPointer(capsule, "weft.modes"));
+  const auto* kept = static_cast<Kept*>(PyCapsule_GetPointer(capsule, "weft.modes"));
   if (!kept) return nullptr;
-  modes = *kept;
+  kept->give();
   Py_RETURN_NONE;
 }
 

@@ -285,7 +285,11 @@ bool gives_new_tensors(const graph::Program& program) {
 std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
                       Look& look) {
   const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
+  const Stream stream = default_stream();
+  const base::MersenneState drawn = stream.engine->state;
   run_body(cell, args, count, arguments, look);
+  default_stream() = stream;
+  stream.engine->state = drawn;
   const bool stopped = look.decision >= 0;
   const bool interrupted = !look.result && !stopped && !PyErr_ExceptionMatches(PyExc_Exception);
   // An op may not have known what stands for an integer.

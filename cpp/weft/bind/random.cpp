@@ -116,7 +116,8 @@ void define_random(nb::module_& module) {
       "Draw the number that the streams of a map's examples follow from.");
   module.def(
       "start_stream",
-      [](uint64_t map, uint64_t index) {
+      [](const Stream& outside, uint64_t map, uint64_t index) {
+        default_stream() = outside;
         default_generator->is_counted = true;
         default_generator->stream = Generator::stream_of_example(map, index);
         default_generator->counter = 0;

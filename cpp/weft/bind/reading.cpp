@@ -4,6 +4,7 @@
 #include "weft/bind/binding.h"
 #include "weft/bind/look.h"
 #include "weft/graph/record.h"
+#include "weft/graph/tape.h"
 #include "weft/kernels/map.h"
 #include "weft/tensor/promotion.h"
 
@@ -178,7 +179,7 @@ void set_default_dtype(nb::handle dtype) {
     raise(PyExc_TypeError,
           "set_default_dtype(): only floating-point dtypes are supported as the default type");
   }
-  tensor::default_dtype = dtype_from(dtype.ptr());
+  graph::set_default_dtype(dtype_from(dtype.ptr()));
 }
 
 void set_size_type(const nb::type_object& type) {

@@ -420,6 +420,19 @@ class Runner {
   std::vector<Value> held_;                     // rows that the user holds
 };
 
+// Sets the default dtype until the end of the scope.
+class DefaultDType {
+ public:
+  explicit DefaultDType(tensor::DType dtype)
+      : before_(std::exchange(tensor::default_dtype, dtype)) {}
+  ~DefaultDType() { graph::set_default_dtype(before_); }
+  DefaultDType(const DefaultDType&) = delete;
+  DefaultDType& operator=(const DefaultDType&) = delete;
+
+ private:
+  tensor::DType before_;
+};
+
 }  // namespace
 
 const std::deque<RanPlan>& last_plans() { return plans; }
@@ -427,6 +440,7 @@ void forget_plans() { plans.clear(); }
 
 const RanPlan* run_pending(std::span<const Value> values) {
   graph::ModesGuard guard;
+  const DefaultDType dtype(graph::pending_dtype);
   RanPlan plan;
   plan.position = graph::current_position();
   const double begin = seconds_now();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/graph/value.h"
+#include "weft/tensor/promotion.h"
 
 namespace weft::graph {
 
@@ -38,6 +39,10 @@ struct SaveHooks {
   virtual std::unique_ptr<PackedTensor> pack(const Value& value) = 0;
 };
 
+// The default dtype of all that is pending: it runs with the one that it was recorded with, and
+// what is recorded with another one runs at once.
+inline tensor::DType pending_dtype = tensor::default_dtype;
+
 struct Modes {
   bool grad = true;
   bool inference = false;
@@ -57,7 +62,8 @@ struct Modes {
 
   // Whether ops may be left for later: nobody watches what they save or give.
   bool leaves_pending() const {
-    return lazy && !keep_values && !executor && !tracer && !save_hooks;
+    return lazy && !keep_values && !executor && !tracer && !save_hooks &&
+           tensor::default_dtype == pending_dtype;
   }
 };
 

@@ -287,7 +287,8 @@ void start_anew() {
   same_numbers.clear();
   ++generation;
   constexpr size_t most_types = 4096;
-  const bool forget = are_steps_old();
+  const bool forget = are_steps_old() ||
+                      std::exchange(pending_dtype, tensor::default_dtype) != tensor::default_dtype;
   if (forget) forget_steps();
   if (known_types.size() > most_types || forget) {
     known_types.clear();
@@ -354,6 +355,12 @@ void take_from_tape(const Pending& pending) {
 }
 
 void count_plan() { ++the_tape.plans; }
+
+void set_default_dtype(DType dtype) {
+  if (dtype == tensor::default_dtype) return;
+  tensor::default_dtype = dtype;
+  if (the_tape.ops == 0) start_anew();
+}
 
 std::string difference(const Pending& a, const Pending& b) {
   if (a.grad != b.grad) return "one was recorded under no_grad";

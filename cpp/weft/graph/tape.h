@@ -49,6 +49,9 @@ void add_to_tape(Pending& pending, bool shared);
 void take_from_tape(const Pending& pending);
 void count_plan();
 
+// What is pending keeps the one that it was recorded with.
+void set_default_dtype(DType dtype);
+
 void run_all_pending();
 // Notes the bytes that a new op will need. Above the limit all that is pending runs at once, so
 // that what is recorded stays within memory.

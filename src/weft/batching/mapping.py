@@ -151,7 +151,7 @@ class Streams:
 
     def start(self, index: int) -> None:
         """Go on with an example's stream."""
-        _core.start_stream(self.key, index)
+        _core.start_stream(self.outside, self.key, index)
 
     def take(self, examples: Iterator[Any]) -> Any:
         """Return the next example, or `_NO_MORE`."""
@@ -228,7 +228,7 @@ class Fibers:
         index = len(self.results)
         self.results.append(_RUNNING)
         _core.start_fiber(index, self.hub.park_function)
-        _core.start_stream(self.streams.key, index)
+        self.streams.start(index)
         try:
             self.results[index] = self.function(example)
         except GreenletExit as error:
