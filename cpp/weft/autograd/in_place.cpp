@@ -186,12 +186,7 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
     while (one.value()->pending) graph::demand(one.value());
   });
   refuse_what_would_be_wrong(tensor, op.name);
-  keep_up(tensor, inputs, [](TensorData& one) {
-    graph::leave_batch(one);
-    // Its views may have been computed with others, as copies: they are made again.
-    TensorData& root = one.base() ? *one.base() : one;
-    root.rebind(root.value());
-  });
+  keep_up(tensor, inputs, graph::in_own_place);
   const Value old = tensor.value();
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
   if (modes.grad) take_written(tensor, std::move(written));

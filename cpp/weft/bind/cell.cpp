@@ -197,12 +197,38 @@ class CellCall {
   // Reads it. False: the body must run as it is.
   bool read();
   PyObject* result() const {
-    size_t next = 0;
-    return rebuild(part_->result.get(), [&](PyObject*) { return Object(wrap(made_[next++])); })
+    std::vector<PyObject*> given;
+    return rebuild(part_->result.get(),
+                   [&](PyObject*) {
+                     Object item = result_at(given.size(), given);
+                     given.push_back(item.get());
+                     return item;
+                   })
         .release();
   }
 
  private:
+  // What it was given, or gives twice, is that tensor: writing to it is seen by whoever has it.
+  Object result_at(size_t i, std::span<PyObject* const> given) const {
+    const std::vector<int>& slots = part_->op->program.outputs;
+    const auto same = std::find(slots.begin(), slots.begin() + i, slots[i]) - slots.begin();
+    if (static_cast<size_t>(same) < i) return Object::borrow(given[same]);
+    const bool is_input = slots[i] >= 0 && slots[i] < part_->op->program.input_count;
+    if (PyObject* known = is_input ? tensor_at(part_->inputs[slots[i]]) : nullptr)
+      return Object::borrow(known);
+    return Object(wrap(made_[i]));
+  }
+  // Of an argument, or of what is read from outside; null: it is something else.
+  PyObject* tensor_at(int place) const {
+    auto left = static_cast<size_t>(place);
+    for (size_t i = 0; i < count_; ++i) {
+      if (PyObject* found = leaf_at(args_[i], left, arguments_))
+        return is_tensor(found) ? found : nullptr;
+    }
+    return left < static_cast<size_t>(PyList_GET_SIZE(parameters_.get()))
+               ? PyList_GET_ITEM(parameters_.get(), left)
+               : nullptr;
+  }
   Value known(int place) const;
   bool look_further();
 

@@ -42,8 +42,7 @@ nb::object exported(const Value& value, nb::dlpack::dtype type) {
 
 // NumPy does not know bfloat16: it sees the bits.
 nb::object array_of(const TensorObject& tensor) {
-  graph::share_memory(tensor.data());
-  const Value value = note_copy(tensor.computed(), "numpy");
+  const Value value = note_copy(graph::in_own_place(tensor.data()), "numpy");
   const Array& array = value.array();
   const auto type = array.dtype == DType::bf16 ? nb::dtype<uint16_t>() : dlpack_type(array.dtype);
   return array.storage->read_only() ? exported<nb::numpy, nb::ro>(value, type)
@@ -51,8 +50,7 @@ nb::object array_of(const TensorObject& tensor) {
 }
 
 nb::object to_dlpack(const TensorObject& tensor) {
-  graph::share_memory(tensor.data());
-  const Value value = tensor.computed();
+  const Value value = graph::in_own_place(tensor.data());
   if (value->requires_grad) {
     raise(PyExc_BufferError, "Can't export tensors that require gradient, use tensor.detach()");
   }

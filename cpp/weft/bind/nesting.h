@@ -83,13 +83,26 @@ inline bool flatten(PyObject* object, Arguments& arguments, int depth = 0) {
   return false;
 }
 
+inline bool is_leaf(PyObject* object, const Arguments& as) {
+  return is_tensor(object) || (!as.plain && PyFloat_Check(object)) ||
+         (as.integers && PyLong_CheckExact(object));
+}
+
+// The leaf with that number, which is left as how many more are to come if it is not in here.
+inline PyObject* leaf_at(PyObject* object, size_t& number, const Arguments& as) {
+  if (is_leaf(object, as)) return number-- == 0 ? object : nullptr;
+  if (!PyTuple_Check(object) && !PyList_CheckExact(object)) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    PyObject* found = leaf_at(PySequence_Fast_GET_ITEM(object, i), number, as);
+    if (found) return found;
+  }
+  return nullptr;
+}
+
 // The same nesting with other leaves, which `next` gives one after the other, for what was there.
 template <class Next>
 Object rebuild(PyObject* like, const Next& next, const Arguments& as = {}) {
-  if (is_tensor(like) || (!as.plain && PyFloat_Check(like)) ||
-      (as.integers && PyLong_CheckExact(like))) {
-    return next(like);
-  }
+  if (is_leaf(like, as)) return next(like);
   if (PyTuple_Check(like) || PyList_CheckExact(like)) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(like);
     Object result = Object::check(PyTuple_Check(like) ? PyTuple_New(count) : PyList_New(count));

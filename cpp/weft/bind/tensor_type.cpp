@@ -495,10 +495,16 @@ PyObject* method_numel(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(meta_of(self).count());
 }
 PyObject* method_offset(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromLongLong(value_of(self).array().offset); });
+  return guarded([&] {
+    const Value value = value_of(self);
+    const bool moves = value->in_batch && !value->pending;
+    return PyLong_FromLongLong(
+        (moves ? graph::in_own_place(tensor_of(self)) : value).array().offset);
+  });
 }
 PyObject* method_pointer(PyObject* self, PyObject*) {
-  return guarded([&] { return PyLong_FromVoidPtr(computed_value_of(self).array().data()); });
+  return guarded(
+      [&] { return PyLong_FromVoidPtr(graph::in_own_place(tensor_of(self)).array().data()); });
 }
 PyObject* method_is_contiguous(PyObject* self, PyObject*) {
   return PyBool_FromLong(meta_of(self).is_contiguous());

@@ -90,6 +90,9 @@ void leave_ties(const TensorData& tensor);
 // A row of a batch lies in memory with its neighbours, and a view of it may have been computed with
 // others, as a copy: gives the tensor, or what it is a view of, memory of its own.
 void leave_batch(TensorData& tensor);
+// The tensor's value where its memory is what a user takes it for: a view's is a part of its
+// base's.
+Value in_own_place(TensorData& tensor);
 
 // A copy of the value's memory: a row of a batch shares its memory with its neighbours.
 Array own_memory(const Value& value);

@@ -89,6 +89,19 @@ void share_memory(TensorData& tensor) {
   forget(*ties);
 }
 
+Value in_own_place(TensorData& tensor) {
+  share_memory(tensor);
+  const Value value = demand(tensor.value());
+  if (!lazy_was_used()) return value;
+  ModesGuard guard;
+  modes.lazy = false;
+  leave_batch(tensor);
+  // Its views may have been computed with others, as copies: they are made again.
+  TensorData& root = base_of(tensor);
+  root.rebind(root.value());
+  return demand(tensor.value());
+}
+
 void leave_ties(const TensorData& tensor) {
   const std::shared_ptr<Ties> ties = all_ties.at(&tensor);
   if (ties->detached.size() == 1) return forget(*ties);

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -292,13 +292,16 @@ def map(
 
     Each example runs in its own fiber. Where one needs a value (`if score > 0:`, `item()`), it
     waits, the others go on, and one plan runs for all that wait. Results are in the order of the
-    examples; tensors in them are computed together at the end.
+    examples; tensors in them, also in objects of your own classes, are computed together at the
+    end.
 
     Each example draws random numbers from a stream of its own, which depends on the seed and the
     example's place, not on how the map runs. State that examples share, such as the averages of a
     BatchNorm, is changed in the order in which they reach it, and each in-place op changes it as it
     is then. What reads it in one op and writes it in another, as `total[index] += x` does, may undo
-    what others wrote in between; `total.index_add_(0, index, x)` does not.
+    what others wrote in between; `total.index_add_(0, index, x)` does not. For the same reason no
+    value can be read where only one may be at a time: inside a lock, a generator or an event loop
+    that examples share.
 
     Args:
         function: Takes one example.
@@ -423,7 +426,31 @@ def _tensors(tree: Any) -> list[_core.Tensor]:
         _core.Tensor
     }:
         return cast("list[Any]", tree)  # mostly a loss for each example
-    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, _core.Tensor)]
+    found: list[_core.Tensor] = []
+    seen: set[int] = set()
+    waiting = pytree.tree_leaves(tree)
+    while waiting:
+        leaf = waiting.pop()
+        if isinstance(leaf, _core.Tensor):
+            found.append(leaf)
+        elif type(leaf).__module__ != "builtins" and id(leaf) not in seen and len(seen) < _MOST:
+            seen.add(id(leaf))
+            waiting.extend(pytree.tree_leaves(_attributes(leaf)))
+        elif isinstance(leaf, (set, frozenset)):
+            waiting.extend(cast("set[Any]", leaf))
+    return found
+
+
+_MOST = 100_000  # objects that are looked into: results may lead to anything
+
+
+def _attributes(item: Any) -> list[Any]:
+    """Return what an object of a user's class holds: a state, a hypothesis, a node of a tree."""
+    if isinstance(item, (type, ModuleType, FunctionType, MethodType, _core.Forward)):
+        return []
+    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+    own = [getattr(item, name, None) for name in slots if not name.startswith("__")]
+    return [*own, *getattr(item, "__dict__", {}).values()]
 
 
 def _one_by_one(
