@@ -814,3 +814,93 @@ def test_it_waits_until_a_function_is_mapped_often() -> None:
     assert not is_cell(body)
     weft.map(body, vectors())
     assert is_cell(body)
+
+
+# ---- The same function, made or called in another way --------------------------------------------
+
+
+class Switch(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores, self.experts = nn.Linear(3, 2), nn.ModuleList([nn.Linear(3, 3) for _ in "ab"])
+
+    def forward(self, x: Any) -> Any:
+        return self.experts[int(self.scores(x).argmax())](x).tanh()
+
+    def loss(self, x: Any, scale: float = 2.0) -> Any:
+        return self(x).pow(2).sum() * scale
+
+
+def runs_without_python(run: Callable[[Any], Any], count: int = 4) -> bool:
+    """Tell whether after some maps no line of the function runs any more."""
+    examples = weft.stack(vectors())
+    for _ in range(count):
+        run(examples)
+    before, after = Mapped.__dict__["run"], []
+
+    def watched(self: Mapped, *args: Any) -> Any:
+        result = before(self, *args)
+        after.append(result is not None)
+        return result
+
+    Mapped.run = watched  # type: ignore[method-assign]
+    try:
+        run(examples)
+    finally:
+        Mapped.run = before  # type: ignore[method-assign]
+    return after == [True]
+
+
+def test_functions_that_are_made_for_each_map_are_replayed() -> None:
+    model = Switch()
+
+    def with_lambda(xs: Any) -> Any:
+        return weft.map(lambda x: model(x), list(xs))  # noqa: PLW0108
+
+    def with_local(xs: Any, scale: float = 3.0) -> Any:
+        inner = lambda x: model(x) * scale  # noqa: E731
+
+        def one(x: Any, shift: float = 1.0) -> Any:
+            return inner(x).sum() + shift
+
+        return weft.map(one, list(xs))
+
+    for run in (with_lambda, with_local, lambda xs: weft.map(model.loss, list(xs))):
+        assert runs_without_python(run)
+    assert runs_without_python(lambda xs: weft.map(model, xs))
+    assert runs_without_python(lambda xs: weft.map(model.forward, xs))
+
+
+def test_a_function_made_anew_with_other_contents_is_another_one() -> None:
+    models = [Switch(), Switch()]
+
+    def run(model: Any, scale: float, xs: Any) -> list[Any]:
+        def one(x: Any, shift: float = scale * 2) -> Any:
+            return model.loss(x, scale) + shift
+
+        return weft.map(one, list(xs))
+
+    xs = weft.stack(vectors())
+    for k in range(12):
+        model, scale = models[k % 3 % 2], float(k % 4)
+        expected = [model.loss(x, scale) + scale * 2 for x in xs]
+        for found, one in zip(run(model, scale, xs), expected, strict=True):
+            assert weft.allclose(found, one, rtol=1e-5)
+
+
+def test_methods_of_several_models_are_their_own() -> None:
+    models = [Switch(), Switch()]
+    xs = vectors()
+    for k in range(8):
+        model = models[k % 2]
+        with weft.no_grad():
+            model.scores.weight.mul_(-1)
+        for found, x in zip(weft.map(model.loss, xs), xs, strict=True):
+            assert weft.allclose(found, model.loss(x), rtol=1e-5)
+    clone = copy.deepcopy(models[0])
+    with weft.no_grad():
+        clone.experts[0].weight.mul_(3)
+        clone.experts[1].weight.mul_(3)
+    for found, x in zip(weft.map(clone.loss, xs), xs, strict=True):
+        assert weft.allclose(found, clone.loss(x), rtol=1e-5)
+    assert pickle.loads(pickle.dumps(models[0])).loss(xs[0]) == models[0].loss(xs[0])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -328,6 +328,8 @@ def map(
     if _running.hub is not None and _running.hub.asides.get(getcurrent()):
         # Other examples must not see what this one holds, and those of a map inside it must.
         return _one_by_one(function, examples, return_exceptions)
+    if type(examples) in (range, _core.Tensor):
+        examples = list(examples)  # as they would be taken one by one
     if replay and type(examples) in (list, tuple):
         results = _without_fibers(function, cast("list[Any] | tuple[Any, ...]", examples), width)
         if results is not None:
@@ -391,17 +393,95 @@ def _without_fibers(function: Any, examples: Any, width: int) -> list[Any] | Non
     results = _core.map_cell(function, examples, width)
     if results is not None:
         return results
-    body: Any = function if type(function) is FunctionType else None
-    called: Any = body
-    if isinstance(function, _core.Forward):
-        called = _core.find_forward(function)
-        body = MethodType(called, function) if type(called) is FunctionType else None
-    if body is None:
+    name = "_weft_mapped"
+    if type(function) is FunctionType:
+        owner: Any = _made_before(function)
+        called: Any = owner
+    elif isinstance(function, _core.Forward):
+        owner, called = function, _core.find_forward(function)
+    elif type(function) is MethodType and isinstance(function.__self__, _core.Forward):
+        owner, called = function.__self__, function.__func__
+        name += "." + getattr(called, "__name__", "")
+    else:
         return None
-    known = function.__dict__.get("_weft_mapped")
-    if known is None or known.owner() is not function or known.number != id(called):
-        known = function.__dict__["_weft_mapped"] = Mapped(function, called)
+    if type(called) is not FunctionType:
+        return None
+    body = called if called is owner else MethodType(called, owner)
+    known = owner.__dict__.get(name)
+    if known is None or known.owner() is not owner or known.number != id(called):
+        known = owner.__dict__[name] = Mapped(owner, called)
     return known.run(body, examples, width)
+
+
+class Made(dict[CodeType, FunctionType | list[int]]):
+    """The last function of each code that was mapped: `lambda x: model(x)` is another each time.
+
+    It is kept from the second time on that it reads the same objects; first only which these are.
+    """
+
+    most = 64
+
+    def __reduce__(self) -> tuple[type[Made], tuple[()]]:
+        return Made, ()
+
+    def __deepcopy__(self, memo: object) -> Made:
+        return Made()
+
+
+_made = Made()  # of functions that have nothing from where they were made
+
+
+def _made_before(function: FunctionType) -> FunctionType:
+    """Return an earlier function that does the same: what was found out is about that one.
+
+    A module that the function reads keeps it, so that both go together.
+    """
+    reads = _reads_of(function)
+    for item in reads[:]:
+        reads += _reads_of(item) if isinstance(item, FunctionType) else []
+    module: Any = next((item for item in reads if isinstance(item, _core.Forward)), None)
+    if reads and module is None:
+        return function
+    made = _made if module is None else module.__dict__.setdefault("_weft_made", Made())
+    known = made.get(function.__code__)
+    if isinstance(known, FunctionType) and _is_alike(known, function):
+        return known
+    if len(made) >= Made.most:
+        del made[next(iter(made))]
+    objects = [id(item) for item in reads if not isinstance(item, FunctionType)]
+    made[function.__code__] = function if known == objects else objects
+    return function
+
+
+def _is_alike(one: object, other: object, depth: int = 4) -> bool:
+    """Tell whether two objects are the same, or functions of the same code that read the same."""
+    if one is other:
+        return True
+    if type(one) is not type(other) or depth == 0:
+        return False
+    if type(one) in (int, float, str, bool):
+        return one == other
+    if not isinstance(one, FunctionType) or not isinstance(other, FunctionType):
+        return False
+    if one.__code__ is not other.__code__ or one.__globals__ is not other.__globals__:
+        return False
+    mine, others = _reads_of(one), _reads_of(other)
+    return len(mine) == len(others) and all(
+        _is_alike(*pair, depth - 1) for pair in zip(mine, others, strict=True)
+    )
+
+
+def _reads_of(function: FunctionType) -> list[object]:
+    """Return what a function has from where it was made; an empty place is like no other."""
+    found: list[object] = [*(function.__defaults__ or ())]
+    for name, value in (function.__kwdefaults__ or {}).items():
+        found += [name, value]
+    for cell in function.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:
+            found.append(object())
+    return found
 
 
 def _compute(results: list[Any], return_exceptions: bool) -> None:
