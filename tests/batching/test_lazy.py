@@ -61,12 +61,47 @@ def test_rows_of_one_op_run_together() -> None:
 
 
 def test_a_table_that_rows_share_is_not_copied() -> None:
-    table = weft.randn(50, 4)
+    table = weft.randn(50, 4, requires_grad=True)
     with weft.lazy():
         total = weft.stack([table[i] for i in range(10)]).sum()
     assert total.item() == pytest.approx(table[:10].sum().item(), rel=1e-4)
     batch = weft.explain().plans[0].batches[0]
     assert (batch.op, batch.rows, batch.bytes_copied) == ("select", 10, 0)
+
+
+def test_a_view_of_what_is_there_waits_for_nothing() -> None:
+    table, weight = weft.randn(50, 4), weft.randn(4, requires_grad=True)
+    with weft.lazy():
+        row = table[3][1:]
+        assert not _core.is_pending(row)
+        assert row.data_ptr() == table.data_ptr() + (3 * 4 + 1) * 4
+        assert _core.is_pending(weight[1:])
+        with weft.no_grad():
+            assert _core.is_pending(weight[1:])  # known by what it is a part of
+        product = row * 2
+        row.add_(1)
+        assert _core.is_pending((table + 0)[3])
+    assert weft.allclose(product, (row - 1) * 2, atol=1e-5)
+    assert table[3, 1:].tolist() == row.tolist()
+
+
+@pytest.mark.fibers
+def test_reading_elements_of_what_is_there_lets_nobody_wait() -> None:
+    order: list[tuple[int, int]] = []
+
+    def model(i: int) -> list[float]:
+        scores = (weft.arange(4.0) * i).softmax(0)
+        scores.sum().item()  # waits
+        found: list[float] = []
+        for k in range(4):
+            found.append(scores[k].item())
+            order.append((i, k))
+        return found
+
+    expected = weft.map(model, range(3), batch=False)
+    order.clear()
+    assert weft.map(model, range(3)) == expected
+    assert order == [(i, k) for i in range(3) for k in range(4)]
 
 
 def test_the_same_op_twice_runs_once() -> None:

@@ -71,7 +71,7 @@ UNCOVERED = {
     "searchsorted": "a number instead of a tensor",
 }
 # A mask becomes as many indices as it has true elements, so shapes differ.
-BY_MASK = ("Tensor.__getitem__", "index_put")
+BY_MASK = ("Tensor.__getitem__", "index_put", "masked_scatter")
 REASONS = {op["name"]: op["no_batch"] for op in _core.describe_ops()}
 
 

@@ -308,10 +308,15 @@ bool can_wait(const Op& op, const Attributes& attributes) {
          !(modes.observer && modes.observer->at_once) && !(op.random && draws_now(op, attributes));
 }
 
-// A view of memory that other tensors may write to. Computed with others it would be a copy.
+// A view of what is there already costs nothing, and reading it waits for nobody. (Weights are
+// known by what they are computed from, so views of them wait; where other tensors may write there,
+// a view must not be computed with others: it would be a copy.)
 bool must_alias(const Op& op, std::span<const Value> inputs) {
-  return op.is_view() && inputs[0].array().storage && inputs[0].array().storage->aliased() &&
-         !(modes.grad && inputs[0]->requires_grad);
+  if (!op.is_view() || !inputs[0].array().storage || (modes.grad && inputs[0]->requires_grad))
+    return false;
+  const ValueData& from = *inputs[0].get();
+  const bool is_weight = from.requires_grad && from.producer && from.producer->is_leaf();
+  return !is_weight || from.array.storage->aliased();
 }
 
 // Memory of others may change before a pending op reads it: it reads a copy. One copy serves for
