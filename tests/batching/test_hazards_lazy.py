@@ -565,3 +565,29 @@ def test_a_cell_that_reads_a_tensor_whose_data_changes() -> None:
     assert scale(weft.ones(2)).tolist() == [2.0, 2.0]
     w.data = weft.ones(2) * 7
     assert scale(weft.ones(2)).tolist() == [7.0, 7.0]
+
+
+@pytest.mark.fibers
+def test_many_writes_run_what_reads_the_written_first() -> None:
+    """Who reads what is remembered while nothing runs; values that move are noticed."""
+
+    def run(lazy: bool) -> list[list[float]]:
+        rows = weft.map(lambda x: x * 2, [weft.ones(3), weft.ones(3) * 2, weft.ones(3) * 3])
+        counters = [weft.zeros(2) for _ in range(3)]
+        read: list[weft.Tensor] = []
+        with weft.lazy(lazy):
+            for i in range(60):
+                if i % 7 == 0:
+                    read.append(counters[i % 3] * 2 + i)
+                if i % 11 == 3:
+                    read.append(rows[i % 3] + 1)
+                counters[(i + 1) % 3].add_(1)
+                if i in (40, 41, 55):
+                    rows[i % 3].mul_(10)
+                if i == 30:
+                    rows[0].numpy()[0] = -1
+                if i == 50:
+                    read[0].sum().item()
+        return [x.tolist() for x in (*read, *rows, *counters)]
+
+    assert run(lazy=True) == run(lazy=False)

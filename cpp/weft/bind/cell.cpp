@@ -197,6 +197,11 @@ class CellCall {
   // Reads it. False: the body must run as it is.
   bool read();
   PyObject* result() const {
+    if (part_->gives_new) {
+      size_t next = 0;
+      return rebuild(part_->result.get(), [&](PyObject*) { return Object(wrap(made_[next++])); })
+          .release();
+    }
     std::vector<PyObject*> given;
     return rebuild(part_->result.get(),
                    [&](PyObject*) {

@@ -267,12 +267,13 @@ std::string take_error() {
   return text ? PyUnicode_AsUTF8(text.get()) : "its body failed";
 }
 
-// Whether each result has memory of its own: nobody could tell it from what the body would give.
-bool gives_new_tensors(const graph::Program& program) {
+// Whether each result is another tensor that was made in the body: nobody could tell it from what
+// the body would give, unless it is a view and someone writes there.
+bool gives_new_tensors(const graph::Program& program, bool are_views_new) {
   std::vector<bool> is_new(program.slot_count);
   for (const graph::Instruction& instruction : program.instructions) {
     for (int i = 0; i < instruction.output_count; ++i)
-      is_new[instruction.first_output + i] = !instruction.op->is_view();
+      is_new[instruction.first_output + i] = are_views_new || !instruction.op->is_view();
   }
   return std::all_of(program.outputs.begin(), program.outputs.end(), [&](int slot) {
     const bool was_new = slot >= 0 && is_new[slot];
@@ -332,7 +333,7 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   std::vector<Value> outputs;
   for (graph::TensorData* tensor : look.results) outputs.push_back(tensor->value());
   look.end_part(outputs);
-  if (cell.undeclared && (look.gives_others || !gives_new_tensors(look.program)))
+  if (cell.undeclared && (look.gives_others || !gives_new_tensors(look.program, false)))
     return "it gives what others may have, too";
   return {};
 }
@@ -414,6 +415,7 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
   part->decision = look.decision;
   part->as_truth = look.as_truth;
   part->result = std::move(look.result);
+  if (part->op) part->gives_new = gives_new_tensors(part->op->program, true);
   return part;
 }
 

@@ -21,6 +21,7 @@ struct Part {
   bool as_truth = false;                 // read as True or False, and not as a number
   std::map<int64_t, std::shared_ptr<Part>> next;  // by the number; null: the body runs as it is
   Object result;  // at the end: nested as the body nests it, with tensors without values in it
+  bool gives_new = true;  // each result is a tensor of its own, and none that the body was given
   // Of the first part:
   size_t count = 1;      // of all parts
   bool refused = false;  // one of them cannot be repeated: the body runs as it is

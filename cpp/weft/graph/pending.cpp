@@ -1,6 +1,8 @@
 #include "weft/graph/pending.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "weft/graph/strand.h"
@@ -10,6 +12,36 @@ namespace weft::graph {
 namespace {
 
 int64_t dropped_count = 0;
+
+// Which memory is read by what is pending, or was. Where it is asked for often, entries of the tape
+// are looked at once, until a plan runs or a value gets other memory.
+class ReadMemory {
+ public:
+  bool may_have(const tensor::Storage& storage) {
+    const uint64_t state[] = {tape_generation(), tape().plans, values_moved};
+    if (!std::equal(std::begin(state), std::end(state), state_)) {
+      std::copy(std::begin(state), std::end(state), state_);
+      read_.clear();
+      seen_ = asked_ = 0;
+    }
+    if (++asked_ < often) return true;
+    for (; seen_ < tape().size(); ++seen_) {
+      const Pending* pending = tape().entries[seen_].pending;
+      if (!pending || pending->ran) continue;
+      for (const Value& input : pending->inputs) {
+        if (input && input.array().storage) read_.insert(input.array().storage.get());
+      }
+    }
+    return read_.contains(&storage);
+  }
+  void forget(const tensor::Storage& storage) { read_.erase(&storage); }
+
+ private:
+  std::unordered_set<const tensor::Storage*> read_;
+  static constexpr size_t often = 8;
+  size_t seen_ = 0, asked_ = 0;
+  uint64_t state_[3] = {};
+} read_memory;
 
 // As with nodes: freed one after the other, however long the chain.
 std::vector<Pending*> dying;
@@ -90,7 +122,7 @@ int64_t pending_limit() { return the_tape.limit; }
 void run_readers(const tensor::Storage& storage) {
   // A view that has run reads the same memory for those that read it.
   close_strand();
-  while (tape().ops > 0) {
+  while (tape().ops > 0 && read_memory.may_have(storage)) {
     Values readers;
     for (const Tape::Entry& entry : tape().entries) {
       const Pending* at = entry.pending;
@@ -102,7 +134,7 @@ void run_readers(const tensor::Storage& storage) {
         if (reads && output.value) readers.push_back(Value(base::Ref<ValueData>(output.value)));
       }
     }
-    if (readers.empty()) return;
+    if (readers.empty()) return read_memory.forget(storage);
     ModesGuard guard;
     modes.park = nullptr;
     demand(readers);

@@ -79,4 +79,7 @@ int64_t pending_limit();
 // Before memory is written: runs what is pending and reads it.
 void run_readers(const tensor::Storage& storage);
 
+// How often a computed value got other memory, outside of plans.
+inline uint64_t values_moved = 0;
+
 }  // namespace weft::graph

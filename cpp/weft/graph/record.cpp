@@ -696,6 +696,7 @@ void leave_batch(const Value& row) {
   Array own = own_memory(row);
   own.storage->version = shared.version;
   row->array = std::move(own);
+  ++values_moved;
 }
 
 Value detach(const Value& value, Cut why) {

@@ -82,6 +82,7 @@ void share_memory(TensorData& tensor) {
   for (const Ties::Detached& one : ties->detached) {
     const Value value = one.tensor->value();
     value->array = apply_views(one.chain, whole).array();
+    ++values_moved;
     value->row = ValueData::whole;
     value->in_batch = false;
     one.tensor->rebind(value);
