@@ -591,3 +591,37 @@ def test_many_writes_run_what_reads_the_written_first() -> None:
         return [x.tolist() for x in (*read, *rows, *counters)]
 
     assert run(lazy=True) == run(lazy=False)
+
+
+def test_a_loss_that_is_added_up_in_place_waits_as_any_other() -> None:
+    weight, xs = weft.randn(4, requires_grad=True), [weft.randn(4) for _ in range(8)]
+
+    def run(lazy: bool) -> list[Any]:
+        with weft.lazy(lazy):
+            loss = weft.tensor(0.0)
+            part, before = loss.view(1), loss * 1
+            for x in xs:
+                loss += (weight * x).tanh().sum()
+            shown = weft.zeros(2)
+            array = shown.numpy()
+            shown += weight[:2]
+            same = weft.zeros(2)
+            apart = same.detach()
+            same += weight[:2]
+        (gradient,) = weft.autograd.grad(loss + shown.sum() + same.sum(), weight)
+        results = (loss, part, before, shown, weft.tensor(array), apart, gradient)
+        return [x.detach() for x in results]
+
+    for found, expected in zip(run(lazy=True), run(lazy=False), strict=True):
+        weft.testing.assert_close(found, expected)
+    with weft.lazy():
+        loss = weft.tensor(0.0)
+        for x in xs:
+            loss += (weight * x).sum()
+        assert _core.is_pending(loss)
+        with pytest.raises(weft.GradientError, match="leaf"):
+            weight.add_(weight * 2)
+        with pytest.raises(weft.DTypeError):
+            weft.zeros(4, dtype=weft.int64).add_(weight * 2)
+        with pytest.raises(weft.ShapeError):
+            weft.zeros(1).add_(weight * 2)

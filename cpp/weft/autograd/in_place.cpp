@@ -168,12 +168,26 @@ static void keep_up(TensorData& tensor, Values& inputs, const Change& change) {
   }
 }
 
+// Whether a write can wait, as the op without it would: the tensor gets what comes of it then.
+static bool can_wait(TensorData& tensor, const Values& inputs) {
+  if (!modes.lazy || tensor.base()) return false;
+  const Value& value = tensor.value();
+  if (value->pending) return modes.grad || !tensor.requires_grad();
+  // A loss that is added up, say. Nobody else sees this memory; what a model keeps, such as
+  // averages, is no part of a graph and is written at once, or it would wait for ever.
+  return modes.grad && !value->mapped && value.array().storage &&
+         !value.array().storage->aliased() && !value.array().storage->is_exposed() &&
+         std::any_of(inputs.begin(), inputs.end(), [](const Value& input) {
+           return input && input->pending && input->requires_grad;
+         });
+}
+
 void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
                     graph::Attributes attributes) {
   graph::refuse_in_program("writes in place");
   keep_up(tensor, inputs, graph::share_memory);
-  if (modes.lazy && tensor.value()->pending && !tensor.base() &&
-      (modes.grad || !tensor.requires_grad())) {
+  if (can_wait(tensor, inputs)) {
+    if (!tensor.value()->pending) refuse_what_would_be_wrong(tensor, op.name);
     return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
   }
   if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, inputs))
