@@ -279,3 +279,11 @@ def test_check_looks_at_a_share_of_the_calls(capsys: pytest.CaptureFixture[str])
     assert double(weft.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(ValueError, match="check must be between 0 and 1, not 2"):
         weft.cell(check=2)
+
+
+def test_what_cannot_be_a_cell_is_refused() -> None:
+    for target in (3, dict):
+        with pytest.raises(TypeError, match="a function or a class of modules"):
+            weft.cell(target)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="width must be an integer"):
+        weft.map(abs, [1], width="a")  # type: ignore[arg-type]

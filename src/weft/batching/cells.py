@@ -224,6 +224,10 @@ def cell(target: Any = None, *, check: float = 0.0) -> Any:
         check: In this share of the calls, from the first on, the body runs as well, and a result
             that is not the same is an error: 1.0 finds a body that is not pure, 0.001 watches it.
 
+    Raises:
+        TypeError: If the target is something else.
+        ValueError: If `check` is no share.
+
     Example:
         >>> import weft
         >>> @weft.cell
@@ -236,6 +240,8 @@ def cell(target: Any = None, *, check: float = 0.0) -> Any:
         raise ValueError(f"cell: check must be between 0 and 1, not {check}")
     if target is None:
         return partial(cell, check=check)
+    if not callable(target) or (isinstance(target, type) and not hasattr(target, "forward")):
+        raise TypeError(f"cell: expects a function or a class of modules, not {target!r}")
     if isinstance(target, type):
         kind: Any = target
         kind.forward = _checked(_make_forward(kind.forward), kind.forward, check)

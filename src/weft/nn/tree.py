@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from weft import _core
 from weft._core import Tensor
@@ -23,7 +24,8 @@ class TreeLSTMCell(Module):
 
     A binary node has a forget gate for each child, with weights of its own: the rows of the
     weights are those of the input gate, both forget gates, the new memory and the output gate. A
-    child-sum node adds up its children's hidden states and has any number of them.
+    child-sum node adds up its children's hidden states and has any number of them. A node without
+    children is a leaf: what it would get from them is zero.
 
     Args:
         input_size: size of a node's own input; 0 if nodes have none.
@@ -55,10 +57,32 @@ class TreeLSTMCell(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
-    def forward(self, input: Tensor | None, children: Sequence[State]) -> State:
+    def forward(self, input: Tensor | None, children: Sequence[State] = ()) -> State:
         """Return the node's hidden state and memory."""
+        self._check(input, len(children))
         own = None if self.input_gates is None else self.input_gates(input)
+        if own is not None and not children:
+            return self._leaf(own)
         return self._child_sum(own, children) if self.child_sum else self._binary(own, children)
+
+    def _check(self, input: Tensor | None, count: int) -> None:
+        if (input is None) != (self.input_gates is None):
+            has = f"an input of size {self.input_size}" if self.input_gates else "no input"
+            raise ValueError(f"TreeLSTMCell(input_size={self.input_size}): its nodes have {has}")
+        if count == 0 and self.input_gates is None:
+            raise ValueError("TreeLSTMCell(input_size=0): a node needs children")
+        if count not in (0, 2) and not self.child_sum:
+            raise ValueError(f"TreeLSTMCell: a binary node has two children or none, not {count}")
+
+    def _leaf(self, own: Tensor) -> State:
+        size = self.hidden_size
+        bias = cast("Tensor", self.state_gates.bias)
+        if not self.child_sum:
+            return ops.lstm_gates(own + bias, ops.zeros_like(own[..., : 2 * size]))
+        gates = own[..., : 3 * size] + bias
+        i, o = gates[..., : 2 * size].sigmoid().split(size, -1)
+        memory = i * gates[..., 2 * size :].tanh()
+        return o * memory.tanh(), memory
 
     def _binary(self, own: Tensor | None, children: Sequence[State]) -> State:
         (left, left_memory), (right, right_memory) = children
