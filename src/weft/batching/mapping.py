@@ -321,7 +321,7 @@ def map(
         >>> weft.map(lambda x: x * 2 if x > 0 else x, [weft.tensor(1.0), weft.tensor(-1.0)])
         [tensor(2.), tensor(-1.)]
     """
-    if not isinstance(width, int):
+    if not isinstance(cast("object", width), int):
         raise TypeError(f"map: width must be an integer, not {width!r}")
     if width < 1:
         raise ValueError(f"map: width must be at least 1, not {width}")
