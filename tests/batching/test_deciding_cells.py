@@ -430,3 +430,24 @@ def test_odd_calls() -> None:
         weft.map(body, [weft.ones(1), None])
     found = weft.map(body, (weft.ones(1), weft.ones(2), weft.ones(1, dtype=weft.int64)))
     assert [one.tolist() for one in found] == [[2], [2, 2], [2]]
+
+
+def test_a_few_integers_are_read_as_a_list() -> None:
+    weights = [weft.randn(6, 6) for _ in range(6)]
+
+    def route(x: weft.Tensor) -> weft.Tensor:
+        gates, chosen = x.topk(2)
+        total = x
+        for gate, k in zip(gates, chosen.tolist(), strict=True):
+            total = total + gate * (weights[k] @ x)
+        return total.sum() * (2 if (x > 0.5).tolist()[0] else 1)
+
+    cell = weft.cell(route)
+    for x in weft.randn(30, 6):
+        weft.testing.assert_close(cell(x), route(x))
+    assert not cell.note
+    # Numbers that are no decisions, and too many of them.
+    for body in (lambda x: x * sum(x.tolist()), lambda x: x * len(x.long().repeat(9).tolist())):
+        other = weft.cell(body)
+        weft.testing.assert_close(other(weft.ones(3)), body(weft.ones(3)))
+        assert other.note

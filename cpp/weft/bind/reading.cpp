@@ -1,6 +1,7 @@
 // Python numbers and lists to tensors and back; dtype and Size objects.
 #include <cmath>
 
+#include "ops.h"
 #include "weft/bind/binding.h"
 #include "weft/bind/look.h"
 #include "weft/graph/record.h"
@@ -336,6 +337,14 @@ PyObject* to_python_number(const Value& value) {
 }
 
 PyObject* to_python_list(const Value& value) {
+  constexpr int64_t most_decisions = 16;
+  if (is_looked_at() && value.rank() == 1 && value.count() <= most_decisions &&
+      !tensor::is_floating(value.dtype())) [[unlikely]] {
+    Object list = Object::check(PyList_New(value.count()));
+    for (int64_t i = 0; i < value.count(); ++i)
+      PyList_SET_ITEM(list.get(), i, to_python_number(ops::select(value, 0, i)));
+    return list.release();
+  }
   graph::demand(value);
   return nested_list(value.array(), 0, value.array().data());
 }

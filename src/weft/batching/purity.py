@@ -22,7 +22,7 @@ _CALLS = {
 _READS = {"items", "keys", "values", "get"}  # of containers
 _FACTS = {
     *("T", "mT", "H", "mH", "dtype", "itemsize", "ndim", "shape", "device", "nbytes", "detach"),
-    *("dim", "item", "nelement", "numel", "size"),
+    *("dim", "item", "nelement", "numel", "size", "tolist"),
 }
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...), range, _core.dtype)
 _PLAIN_KINDS = {*_CONSTANTS, _core.OpFunction, _core.Cell, list, tuple}
