@@ -83,6 +83,48 @@ def test_a_parameter_that_a_cell_gives_is_the_parameter() -> None:
     assert weight.grad.tolist() == [4.0, 4.0]
 
 
+def test_a_number_that_a_cell_passes_on_is_that_number() -> None:
+    cell = weft.cell(lambda x, k: (x * k, k))
+    for scale in (2.5, 0.5):
+        result, same = cell(weft.ones(1), scale)
+        assert (result.item(), same, type(same)) == (scale, scale, float)
+
+
+def test_memory_that_tensors_share_is_written_for_all_of_them() -> None:
+    weight = weft.ones(3, requires_grad=True)
+    base, other = weft.zeros(3), weft.zeros(3)
+    parameter = nn.Parameter(base, requires_grad=False)
+    other.data = base
+    with weft.lazy():
+        base += weight * 2
+    assert base.tolist() == parameter.tolist() == other.tolist() == [2.0] * 3
+    weft.map(lambda i: parameter.add_(weight.detach() * i), [1, 2], replay=False)
+    assert base.tolist() == parameter.tolist() == other.tolist() == [5.0] * 3
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_asking_for_memory_gives_no_gradient_to_views_that_have_none(batch: bool) -> None:
+    weight = weft.ones(2, requires_grad=True)
+
+    def model(_: int) -> weft.Tensor:
+        y = weight * 2
+        with weft.no_grad():
+            part = y[0:1]
+        y.data_ptr()
+        return (part * y).sum()
+
+    total = sum(weft.map(model, [0, 1], batch=batch, replay=False))
+    assert weft.autograd.grad(total, weight)[0].tolist() == [8.0, 8.0]
+
+
+def test_writes_through_what_was_detached_from_equal_views() -> None:
+    for _ in range(3):
+        views = weft.map(lambda x: (x * 3)[...], [weft.ones(3) for _ in range(3)], replay=False)
+        views[0].detach().numpy()[:] += 1
+        views[0].add_(0.25)
+        assert [x.tolist()[0] for x in views] == [4.25, 3.0, 3.0]
+
+
 def test_numpy_writes_through_views_of_a_map() -> None:
     def model(x: weft.Tensor) -> weft.Tensor:
         part = x[1:3]
@@ -134,12 +176,38 @@ class Linked:
         self.me = self
 
 
+class Refusing:
+    __slots__ = ("hidden", "unset")
+
+    def __init__(self, hidden: Any) -> None:
+        self.hidden = hidden
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+class OneSlot:
+    __slots__ = "hidden"  # noqa: PLC0205 - Python allows it
+
+    def __init__(self, hidden: Any) -> None:
+        self.hidden = hidden
+
+
+def in_itself(hidden: weft.Tensor) -> list[Any]:
+    result: list[Any] = [hidden]
+    result.append({"me": result})
+    return result
+
+
 RESULTS: dict[str, Callable[[weft.Tensor], Any]] = {
     "dataclass": State,
     "nested": lambda x: (1, {"a": State(None, [State(x)])}),
     "slots": Slotted,
     "circle": Linked,
     "set": lambda x: {x},
+    "refusing": Refusing,
+    "one slot": OneSlot,
+    "in itself": lambda x: Linked(in_itself(x)),
 }
 
 

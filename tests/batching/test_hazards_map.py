@@ -268,6 +268,22 @@ def test_examples_see_the_context_around_the_map_and_have_one_of_their_own() -> 
 
     expected = [[5, i, 5] for i in range(4)]
     assert weft.map(model, range(4), batch=False) == weft.map(model, range(4)) == expected
+
+    def forgets(x: weft.Tensor) -> tuple[int, float]:
+        seen = user.get()
+        user.set(9)
+        return seen, x.item()
+
+    def examples() -> Iterator[weft.Tensor]:
+        for x in numbers(3):
+            token = user.set(int(x.item()))
+            yield x * 2
+            user.reset(token)
+
+    for batch in (False, True):
+        assert [seen for seen, _ in weft.map(forgets, numbers(3), batch=batch)] == [5, 5, 5]
+        assert [seen for seen, _ in weft.map(forgets, examples(), batch=batch)] == [0, 1, 2]
+    assert user.get() == 5
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
         weft.map(lambda x: np.float64(1.0) / np.float64(x.item()), numbers(3))
 
@@ -346,6 +362,27 @@ def test_looking_at_a_body_draws_no_numbers() -> None:
         total(weft.ones(2))
         after.append(weft.rand(1).item())
     assert len(set(after)) == 1
+
+
+def test_anomalies_are_looked_for_where_an_example_says_so() -> None:
+    autograd = weft.autograd
+
+    def switch_on(x: weft.Tensor) -> bool:
+        before = autograd.is_anomaly_enabled()
+        autograd.set_detect_anomaly(True)
+        (x * 2).item()
+        return before
+
+    def switch_off(x: weft.Tensor) -> float:
+        with autograd.set_detect_anomaly(False):
+            return (x * 2).item()
+
+    for batch in (False, True):
+        assert weft.map(switch_on, numbers(3), batch=batch) == [False] * 3
+        assert not autograd.is_anomaly_enabled()
+    with autograd.set_detect_anomaly(True):
+        assert weft.map(switch_off, numbers(3)) == [0.0, 2.0, 4.0]
+        assert autograd.is_anomaly_enabled()
 
 
 def test_a_seed_of_one_example_is_not_the_others() -> None:

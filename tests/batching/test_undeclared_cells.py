@@ -881,6 +881,9 @@ def test_a_function_made_anew_with_other_contents_is_another_one() -> None:
         return weft.map(one, list(xs))
 
     xs = weft.stack(vectors())
+    for _ in range(4):
+        found = [run(models[0], zero, xs)[0].item() for zero in (0.0, -0.0)]
+        assert [math.copysign(1, x) for x in found] == [1.0, -1.0]
     for k in range(12):
         model, scale = models[k % 3 % 2], float(k % 4)
         expected = [model.loss(x, scale) + scale * 2 for x in xs]

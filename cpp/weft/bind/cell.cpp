@@ -219,16 +219,15 @@ class CellCall {
     const auto same = std::find(slots.begin(), slots.begin() + i, slots[i]) - slots.begin();
     if (static_cast<size_t>(same) < i) return Object::borrow(given[same]);
     const bool is_input = slots[i] >= 0 && slots[i] < part_->op->program.input_count;
-    if (PyObject* known = is_input ? tensor_at(part_->inputs[slots[i]]) : nullptr)
+    if (PyObject* known = is_input ? known_at(part_->inputs[slots[i]]) : nullptr)
       return Object::borrow(known);
     return Object(wrap(made_[i]));
   }
-  // Of an argument, or of what is read from outside; null: it is something else.
-  PyObject* tensor_at(int place) const {
+  // An argument, or what is read from outside; null: it was made by a part before.
+  PyObject* known_at(int place) const {
     auto left = static_cast<size_t>(place);
     for (size_t i = 0; i < count_; ++i) {
-      if (PyObject* found = leaf_at(args_[i], left, arguments_))
-        return is_tensor(found) ? found : nullptr;
+      if (PyObject* found = leaf_at(args_[i], left, arguments_)) return found;
     }
     return left < static_cast<size_t>(PyList_GET_SIZE(parameters_.get()))
                ? PyList_GET_ITEM(parameters_.get(), left)

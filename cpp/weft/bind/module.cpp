@@ -46,7 +46,7 @@ void define_threads(nb::module_& module) {
       "Set how many threads large kernels use.");
   module.def(
       "set_blas_path", [](const char* path) { kernels::set_blas_path(path); },
-      "Name the OpenBLAS library that large matrix products use.");
+      "Name the OpenBLAS library, whose LAPACK linear algebra uses.");
 }
 
 }  // namespace

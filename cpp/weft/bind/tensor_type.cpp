@@ -387,7 +387,9 @@ int set_data(PyObject* self, PyObject* data, void*) {
         if (!data || !is_tensor(data)) raise(PyExc_TypeError, "data must be a Tensor");
         graph::share_memory(tensor_of(self));
         graph::demand(value_of(self));
-        tensor_of(self).replace(computed_value_of(data));
+        const Value value = computed_value_of(data);
+        value.array().storage->aliased() = true;
+        tensor_of(self).replace(value);
         return 0;
       },
       -1);
@@ -561,7 +563,9 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     }
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
     auto* tensor_class = reinterpret_cast<PyTypeObject*>(type);
-    auto* tensor = new TensorData(without_history(settled_value_of(data)));
+    const Value value = settled_value_of(data);
+    if (value.array().storage) value.array().storage->aliased() = true;
+    auto* tensor = new TensorData(without_history(value));
     Object self = make_object(tensor_class, *tensor);
     if (requires_grad) tensor->set_requires_grad(true);
     return self.release();

@@ -129,7 +129,7 @@ Value moved(const Value& old, const Value& parent) {
   ModesGuard guard;
   const ViewOf& view = *old->view;
   const bool pending = !old.array().storage;
-  modes.grad = pending;
+  modes.grad = pending && old->requires_grad;  // as it was made
   modes.lazy = modes.lazy && pending;
   Value result = record(*view.op, std::span(&parent, 1), view.attributes)[old->view_output];
   if (pending) return result;

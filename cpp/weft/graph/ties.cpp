@@ -57,10 +57,8 @@ void forget(Ties& ties) {
 }  // namespace
 
 TensorRef detach(TensorData& tensor) {
-  if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used()) {
-    share_memory(tensor);
-    leave_batch(tensor);
-  }
+  if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used())
+    in_own_place(tensor);
   TensorRef result(new TensorData(detach(tensor.value(), Cut::detach)));
   if (result->last_value()->pending) tie(tensor, *result);
   return result;

@@ -24,9 +24,8 @@ struct Lapack {
 };
 
 // What BLAS and LAPACK call these.
-inline constexpr int row_major = 101, as_stored = 111, transposed = 112, upper_triangle = 121,
-                     lower_triangle = 122, general_diagonal = 131, unit_diagonal = 132,
-                     left_side = 141, right_side = 142;
+inline constexpr int row_major = 101, as_stored = 111, upper_triangle = 121, lower_triangle = 122,
+                     general_diagonal = 131, unit_diagonal = 132, left_side = 141, right_side = 142;
 
 // The folder that has OpenBLAS's shared library (or the file itself); it is loaded when first
 // needed.

@@ -23,8 +23,8 @@ __all__ = [
     "walk",
 ]
 
-# Why hooks may not be used now; examples of a map have a context each.
-_disabled: ContextVar[str | None] = ContextVar("disabled", default=None)
+# Why hooks may not be used now, innermost last; examples of a map have a context each.
+_disabled: ContextVar[tuple[str, ...]] = ContextVar("disabled", default=())
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -51,8 +51,8 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        if (reason := _disabled.get()) is not None:
-            raise RuntimeError(reason)
+        if reasons := _disabled.get():
+            raise RuntimeError(reasons[-1])
         _core.push_save_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *_: object) -> None:
@@ -96,14 +96,12 @@ class disable_saved_tensors_hooks:  # noqa: N801
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
-        self._before: list[str | None] = []
 
     def __enter__(self) -> None:
-        self._before.append(_disabled.get())
-        _disabled.set(self.error_message)
+        _disabled.set((*_disabled.get(), self.error_message))
 
     def __exit__(self, *_: object) -> None:
-        _disabled.set(self._before.pop())
+        _disabled.set(_disabled.get()[:-1])
 
 
 class GradientEdge(NamedTuple):

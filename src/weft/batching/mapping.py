@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -202,9 +202,7 @@ class Fibers:
         if self.exhausted or self.taking or self.running >= self.width:
             return False
         self.running += 1
-        fiber = greenlet(self._run, self.hub.greenlet)
-        fiber.gr_context = self.context.copy()
-        self.hub.ready.append(fiber)
+        self.hub.ready.append(greenlet(self._run, self.hub.greenlet))
         return True
 
     def _run(self) -> None:
@@ -227,6 +225,7 @@ class Fibers:
             return
         index = len(self.results)
         self.results.append(_RUNNING)
+        getcurrent().gr_context = self.context.copy()
         _core.start_fiber(index, self.hub.park_function)
         self.streams.start(index)
         try:
@@ -241,6 +240,7 @@ class Fibers:
     def _take(self) -> Any:
         self.taking = True
         example = _NO_MORE
+        getcurrent().gr_context = self.context  # what yields the examples goes on in it
         try:
             example = self.streams.take(self.examples)
         except Exception as error:  # noqa: BLE001 - raised when those under way have ended
@@ -418,7 +418,8 @@ def _without_fibers(function: Any, examples: Any, width: int) -> list[Any] | Non
 class Made(dict[CodeType, FunctionType | list[int]]):
     """The last function of each code that was mapped: `lambda x: model(x)` is another each time.
 
-    It is kept from the second time on that it reads the same objects; first only which these are.
+    It is kept, with all that it reads, from the second time on that it reads the same objects;
+    first only which these are.
     """
 
     most = 64
@@ -442,7 +443,9 @@ def _made_before(function: FunctionType) -> FunctionType:
     for item in reads[:]:
         reads += _reads_of(item) if isinstance(item, FunctionType) else []
     module: Any = next((item for item in reads if isinstance(item, _core.Forward)), None)
-    if reads and module is None:
+    if module is None and (
+        function.__closure__ or function.__defaults__ or function.__kwdefaults__
+    ):
         return function
     made = _made if module is None else module.__dict__.setdefault("_weft_made", Made())
     known = made.get(function.__code__)
@@ -450,7 +453,7 @@ def _made_before(function: FunctionType) -> FunctionType:
         return known
     if len(made) >= Made.most:
         del made[next(iter(made))]
-    objects = [id(item) for item in reads if not isinstance(item, FunctionType)]
+    objects = [id(item) for item in reads if not isinstance(item, (int, FunctionType))]
     made[function.__code__] = function if known == objects else objects
     return function
 
@@ -462,7 +465,7 @@ def _is_alike(one: object, other: object, depth: int = 4) -> bool:
     if type(one) is not type(other) or depth == 0:
         return False
     if type(one) in (int, float, str, bool):
-        return one == other
+        return repr(one) == repr(other)  # 0.0 is not -0.0
     if not isinstance(one, FunctionType) or not isinstance(other, FunctionType):
         return False
     if one.__code__ is not other.__code__ or one.__globals__ is not other.__globals__:
@@ -475,9 +478,8 @@ def _is_alike(one: object, other: object, depth: int = 4) -> bool:
 
 def _reads_of(function: FunctionType) -> list[object]:
     """Return what a function has from where it was made; an empty place is like no other."""
-    found: list[object] = [*(function.__defaults__ or ())]
-    for name, value in (function.__kwdefaults__ or {}).items():
-        found += [name, value]
+    defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+    found: list[object] = [len(defaults), *defaults, len(named), *named, *named.values()]
     for cell in function.__closure__ or ():
         try:
             found.append(cell.cell_contents)
@@ -510,35 +512,58 @@ def _tensors(tree: Any) -> list[_core.Tensor]:
         return cast("list[Any]", tree)  # mostly a loss for each example
     found: list[_core.Tensor] = []
     seen: set[int] = set()
-    waiting = pytree.tree_leaves(tree)
-    while waiting:
-        leaf = waiting.pop()
-        if isinstance(leaf, _core.Tensor):
-            found.append(leaf)
-        elif type(leaf).__module__ != "builtins" and id(leaf) not in seen and len(seen) < _MOST:
-            seen.add(id(leaf))
-            waiting.extend(pytree.tree_leaves(_attributes(leaf)))
-        elif isinstance(leaf, (set, frozenset)):
-            waiting.extend(cast("set[Any]", leaf))
+    waiting: list[Any] = [tree]
+    while waiting and len(seen) < _MOST:
+        item = waiting.pop()
+        if isinstance(item, _core.Tensor):
+            found.append(item)
+        elif type(item) not in _NUMBERS and id(item) not in seen:
+            seen.add(id(item))
+            with suppress(Exception):  # whatever a user's class does when it is looked at
+                waiting.extend(_parts_of(item))
     return found
 
 
-_MOST = 100_000  # objects that are looked into: results may lead to anything
+_NUMBERS = {int, float, str, bool, type(None)}
+_MOST = 100_000  # containers and objects that are looked into: results may lead to anything
 
 
-def _attributes(item: Any) -> list[Any]:
-    """Return what an object of a user's class holds: a state, a hypothesis, a node of a tree."""
-    if isinstance(item, (type, ModuleType, FunctionType, MethodType, _core.Forward)):
-        return []
-    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
-    own = [getattr(item, name, None) for name in slots if not name.startswith("__")]
-    return [*own, *getattr(item, "__dict__", {}).values()]
+def _parts_of(item: Any) -> Iterable[Any]:
+    """Return what a container holds, or an object of a user's class: a state, a hypothesis."""
+    if isinstance(item, (list, tuple, set, frozenset, deque)):
+        return reversed(list(cast("Iterable[Any]", item)))
+    if isinstance(item, dict):
+        return list(cast("dict[Any, Any]", item).values())
+    if type(item).__module__ == "builtins" or isinstance(
+        item, (type, ModuleType, FunctionType, MethodType, _core.Forward, weakref.ProxyTypes)
+    ):
+        return ()
+    slots = [
+        slot.__get__(item)
+        for kind in type(item).__mro__
+        for slot in vars(kind).values()
+        if isinstance(slot, MemberDescriptorType) and _is_set(slot, item)
+    ]
+    with suppress(Exception):
+        slots.extend(cast("dict[str, Any]", vars(item)).values())
+    registered = pytree.tree_leaves(item)
+    return slots if registered == [item] else [*slots, *registered]
+
+
+def _is_set(slot: MemberDescriptorType, item: Any) -> bool:
+    try:
+        slot.__get__(item)
+    except AttributeError:
+        return False
+    return True
 
 
 def _one_by_one(
     function: Callable[[Any], Any], examples: Iterable[Any], return_exceptions: bool
 ) -> list[Any]:
-    before = _core.set_lazy(False)
+    before = _core.keep_modes()
+    _core.set_lazy(False)
+    modes = _core.keep_modes()
     iterator = iter(examples)
     streams = Streams()
     results: list[Any] = []
@@ -546,15 +571,17 @@ def _one_by_one(
         while (example := streams.take(iterator)) is not _NO_MORE:
             streams.start(len(results))
             try:
-                results.append(function(example))
+                results.append(copy_context().run(function, example))
             except Exception as error:
                 _with_note(error, len(results))
                 if not return_exceptions:
                     raise
                 results.append(error)
+            finally:
+                _core.give_modes(modes)
         return results
     finally:
-        _core.set_lazy(before)
+        _core.give_modes(before)
         streams.restore()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
@@ -93,7 +94,9 @@ def is_anomaly_enabled() -> bool:
 def _set(mode: bool, check_nan: bool) -> None:
     before = _switch.get()
     if before is not None:
-        before.__exit__(None, None, None)
+        # Switched on around a map, it stays on for its examples.
+        with suppress(ValueError):
+            before.__exit__(None, None, None)
     _switch.set(detect_anomaly(check_nan).__enter__() if mode else None)
 
 
