@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from weft import _core
-from weft.batching.mapping import Mapped
+from weft.batching.replaying import Mapped
 
 NEVER = 2**62
 

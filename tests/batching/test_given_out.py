@@ -10,6 +10,7 @@ import pytest
 
 import weft
 from weft import _core, nn
+from weft.batching import results
 
 pytestmark = [
     pytest.mark.fibers,
@@ -220,9 +221,9 @@ def test_tensors_in_objects_are_computed_with_the_map(name: str) -> None:
         made.append(table(weft.tensor(word)))
         return RESULTS[name](made[-1])
 
-    results = weft.map(model, [1, 9, 2], return_exceptions=True)
-    assert isinstance(results[1], IndexError)
-    assert results[1].__notes__ == ["in example 1 of weft.map"]
+    given = weft.map(model, [1, 9, 2], return_exceptions=True)
+    assert isinstance(given[1], IndexError)
+    assert given[1].__notes__ == ["in example 1 of weft.map"]
     made.clear()
     held = weft.map(model, [1, 3, 2])
     assert len(held) == len(made) == 3
@@ -230,3 +231,10 @@ def test_tensors_in_objects_are_computed_with_the_map(name: str) -> None:
     with pytest.raises(IndexError) as caught:
         weft.map(model, [1, 2, 9])
     assert caught.value.__notes__ == ["in example 2 of weft.map"]
+
+
+def test_results_in_very_many_containers_are_all_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only objects of users' classes are bounded."""
+    monkeypatch.setattr(results, "_MOST_OBJECTS", 3)
+    found = weft.map(lambda i: ({"x": [weft.ones(1) * i]}, State(i)), range(50), replay=False)
+    assert not any(_core.is_pending(first["x"][0]) for first, _ in found)

@@ -19,7 +19,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft.batching.mapping import Mapped
+from weft.batching.replaying import Mapped
 
 # Strands begin at once here, and so do cells.
 pytestmark = [pytest.mark.filterwarnings("ignore:more than 20 plans"), pytest.mark.strands]

@@ -111,9 +111,8 @@ class Runner {
     }
     const std::vector<std::vector<Value>> watched =
         observer_ ? held_by_all(rows) : std::vector<std::vector<Value>>();
-    std::span<Pending* const> all(rows.data(), rows.size());
-    const auto parts = rows.size() == 1 ? decltype(schedule::parts_by_source(all))()
-                                        : schedule::parts_by_source(all);
+    const std::span<Pending* const> all(rows.data(), rows.size());
+    const auto parts = schedule::parts_by_source(all);
     if (parts.empty()) run_rows(all, ran);
     for (const std::vector<Pending*>& part : parts) run_rows(part, ran);
     if (!parts.empty())

@@ -287,8 +287,8 @@ void start_anew() {
   same_numbers.clear();
   ++generation;
   constexpr size_t most_types = 4096;
-  const bool forget = are_steps_old() ||
-                      std::exchange(pending_dtype, tensor::default_dtype) != tensor::default_dtype;
+  const DType dtype = std::exchange(pending_dtype, tensor::default_dtype);
+  const bool forget = are_steps_old() || dtype != pending_dtype;
   if (forget) forget_steps();
   if (known_types.size() > most_types || forget) {
     known_types.clear();

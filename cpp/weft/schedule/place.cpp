@@ -77,6 +77,7 @@ std::vector<std::vector<Pending*>> group_by(PendingRows rows, size_t input) {
 
 std::vector<std::vector<Pending*>> parts_by_source(PendingRows rows) {
   const auto count = static_cast<int64_t>(rows.size());
+  if (count == 1) return {};
   for (size_t i = 0; i < rows[0]->inputs.size(); ++i) {
     const Value& first = rows[0]->inputs[i];
     if (!may_cost_much(*rows[0], first) || step_in_place(rows, i) > 0) continue;

@@ -55,15 +55,15 @@ enum class Domain { floats, numbers, integers };
 
 // Elements are computed this many at a time; the last ones in a padded buffer. So each element
 // goes through the same instructions wherever it stands, and loops need no remainder code.
-template <class F, class T>
+template <class T>
 #ifdef __AVX512F__
 constexpr int width = 64 / sizeof(T);
 #else
 constexpr int width = 32 / sizeof(T);
 #endif
 // The same for a few elements.
-template <class F, class T>
-constexpr int narrow_width = width<F, T> < 8 ? width<F, T> : 8;
+template <class T>
+constexpr int narrow_width = width<T> < 8 ? width<T> : 8;
 
 // `count` is a multiple of `Width`. The output may be one of the inputs. `flatten` puts the whole
 // formula into the loop, without which there is no SIMD.
@@ -163,7 +163,7 @@ inline void copy_few(T* to, const T* from, int64_t count) {
 
 template <class F, class T>
 void run_block(void* out, const void* const* in, int64_t count) {
-  constexpr int wide = width<F, T>, narrow = narrow_width<F, T>;
+  constexpr int wide = width<T>, narrow = narrow_width<T>;
   const T* from[F::arity];
   for (int k = 0; k < F::arity; ++k) from[k] = static_cast<const T*>(in[k]);
   T* to = static_cast<T*>(out);
