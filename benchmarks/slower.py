@@ -20,6 +20,8 @@ REASONS: dict[str, str] = {
     "child-sum Tree-LSTM": _EACH.format("node", "level of all trees", "a quarter"),
     "early exit": "before it is seen to be pure, Python runs for each example and layer",
     "beam search": _EACH.format("hypothesis", "step of all beams", "a fifth"),
+    "attention over ragged wholes": "ops of different shapes do not run together: recording and "
+    "planning come on top of running them one by one",
     "Tree-LSTM, hidden 64": _EACH.format("node", "level of all trees", "a quarter"),
     "sum, backward: lazy / eager": "there is nothing to batch: recording and planning take longer "
     "than arithmetic on 8 floats",

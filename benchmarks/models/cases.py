@@ -18,6 +18,7 @@ from benchmarks.models import (
     lattice,
     memory,
     parser,
+    spellings,
     tagger,
     tree_lstm,
 )
@@ -55,6 +56,7 @@ def build_cases(weft: Any, torch: Any, settings: Settings, guarded: Guard) -> di
         "child-sum": ("child-sum Tree-LSTM", child_sum.measure),
         "early-exit": ("early exit", early_exit.measure),
         "beam": ("beam search", beam.measure),
+        "spellings": ("ways of writing", spellings.measure),
     }
     for name, (title, measure) in printed.items():
         cases[name] = model(title, measure, main_sizes(settings))
