@@ -17,7 +17,6 @@ from benchmarks import large, report, slower, small, whole
 from benchmarks.measure import OtherWork, Row, Settings, say, set_threads, use_cpu_time
 from benchmarks.models.cases import build_cases as build_models
 
-RESULTS = Path(__file__).resolve().parent / "results"
 MODELS = "models"
 ACCURATE = ("tanh", "exp", "sigmoid", "gelu")
 
@@ -150,8 +149,8 @@ def main() -> int:
         print(
             f"Other processes kept {machine['other_work']:.1f} cores busy: do not trust this run."
         )
-    path = arguments.json or RESULTS / f"{machine['time'].replace(':', '')[:17]}.json"
-    report.write_json(path, machine, rows, seconds)
+    path = arguments.json or report.default_path(machine)
+    report.write_rows(path, machine, rows, seconds)
     verdicts = [row.verdict for row in rows]
     counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "MISS", "MISSING", "SLOW")}
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from benchmarks.measure import SLOW, Row, Spread
 
+RESULTS = Path(__file__).resolve().parent / "results"
 HEADINGS = ("case", "threads", "Weft", "PyTorch", "figure", "required", "aim", "")
 
 
@@ -36,21 +38,28 @@ def describe_machine(weft: Any, torch: Any) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "weft": weft.__version__,
-        "torch": torch.__version__,
-        "torch_vectors": torch.backends.cpu.get_cpu_capability(),
+        "torch": torch.__version__ if torch else None,
+        "torch_vectors": torch.backends.cpu.get_cpu_capability() if torch else None,
         "numpy": np.__version__,
         "time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     }
 
 
+def machine_lines(machine: dict[str, Any]) -> list[str]:
+    """Return what ran where."""
+    torch = f"PyTorch {machine['torch']} ({machine['torch_vectors']})"
+    python = f"NumPy {machine['numpy']}, Python {machine['python']}"
+    return [
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}",
+        f"Weft {machine['weft']}, {torch if machine['torch'] else 'no PyTorch'}, {python}",
+    ]
+
+
 def machine_text(machine: dict[str, Any], threads: tuple[int, ...]) -> str:
     """Return the lines that stand over the table."""
     counts = " and ".join(map(str, threads))
-    torch = f"PyTorch {machine['torch']} ({machine['torch_vectors']})"
-    python = f"NumPy {machine['numpy']}, Python {machine['python']}"
     lines = [
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}",
-        f"Weft {machine['weft']}, {torch}, {python}",
+        *machine_lines(machine),
         f"Threads: 1; large work: {counts}. Medians of alternating turns in {machine['clock']},",
         "± half the distance of the quartiles. A figure with an x is PyTorch's median over Weft's;",
         "a miss with ~ has quartiles that overlap.",
@@ -109,24 +118,34 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def print_table(rows: list[Row]) -> None:
-    """Print the table, with rich where it is installed."""
+    """Print the table of the report."""
+    draw_table(HEADINGS, [cells(row) for row in rows])
+
+
+def draw_table(headings: Sequence[str], lines: Sequence[Sequence[str]], width: int = 160) -> None:
+    """Print a table, with rich where it is installed.
+
+    Args:
+        headings: the first and the last column are text, the others numbers.
+        lines: the texts, of which the last one of each line is its verdict.
+        width: how wide it is in a file or a pipe, which gets whole lines however narrow the
+            terminal may be.
+    """
     try:
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
     except ImportError:
-        print_plain(rows)
+        print_plain([headings, *lines])
         return
-    table = Table(*HEADINGS, header_style="bold")
+    table = Table(*headings, header_style="bold")
     for column in table.columns[1:-1]:
         column.justify = "right"
         column.no_wrap = True
     styles = {"pass": "green", "-": "dim"}
-    for row in rows:
-        *texts, verdict = cells(row)
-        table.add_row(*map(Text, texts), Text(verdict, styles.get(row.verdict, "bold red")))
-    # A file or a pipe gets whole lines, however narrow the terminal may be.
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    for *texts, verdict in lines:
+        table.add_row(*map(Text, texts), Text(verdict, styles.get(verdict, "bold red")))
+    Console(width=None if sys.stdout.isatty() else width).print(table)
 
 
 def print_reasons(rows: list[Row]) -> None:
@@ -139,9 +158,8 @@ def print_reasons(rows: list[Row]) -> None:
         print(f"Under {SLOW}: {'; '.join(dict.fromkeys(slow))}: {reason}")
 
 
-def print_plain(rows: list[Row]) -> None:
-    """Print the table with spaces."""
-    lines = [HEADINGS, *map(cells, rows)]
+def print_plain(lines: Sequence[Sequence[str]]) -> None:
+    """Print a table with spaces."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         aligned = [
@@ -151,9 +169,14 @@ def print_plain(rows: list[Row]) -> None:
         print("  ".join(aligned).rstrip())
 
 
-def write_json(path: Path, machine: dict[str, Any], rows: list[Row], seconds: float) -> None:
+def default_path(machine: dict[str, Any], prefix: str = "") -> Path:
+    """Return where results go if nobody says where."""
+    return RESULTS / f"{prefix}{machine['time'].replace(':', '')[:17]}.json"
+
+
+def write_rows(path: Path, machine: dict[str, Any], rows: list[Row], seconds: float) -> None:
     """Write everything that the table shows, unrounded."""
-    results = [
+    results: list[dict[str, Any]] = [
         {
             **dataclasses.asdict(row),
             "figure": row.figure,
@@ -162,6 +185,13 @@ def write_json(path: Path, machine: dict[str, Any], rows: list[Row], seconds: fl
         }
         for row in rows
     ]
+    write_json(path, machine, results, seconds)
+
+
+def write_json(
+    path: Path, machine: dict[str, Any], results: list[dict[str, Any]], seconds: float
+) -> None:
+    """Write a document of results."""
     document = {"format": 1, "machine": machine, "seconds": round(seconds, 1), "results": results}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n")

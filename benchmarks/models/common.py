@@ -131,7 +131,7 @@ def gradients(module: Any) -> dict[str, np.ndarray]:
 def check_value(what: str, value: float, expected: float) -> None:
     """Raise unless two numbers agree within the reach of float32."""
     if not abs(value - expected) <= 2e-4 * max(1.0, abs(expected)):
-        raise AssertionError(f"{what}: the value is {value}, PyTorch's is {expected}")
+        raise AssertionError(f"{what}: the value is {value}, not {expected}")
 
 
 def check_gradients(
