@@ -1,12 +1,14 @@
 """Run the benchmarks: `python -m benchmarks [names] [--quick] [--json file]`.
 
-"models" names all models; followed by names, only these of them.
+"models" names all models; followed by names, only these of them. `python -m benchmarks cliffs`
+is a benchmark of its own: see benchmarks/cliffs/command.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import large, report, slower, small, whole
+from benchmarks.cliffs import command as cliffs
 from benchmarks.measure import OtherWork, Row, Settings, say, set_threads, use_cpu_time
 from benchmarks.models.cases import build_cases as build_models
 
@@ -118,6 +121,8 @@ def choose_cases(names: list[str], cases: list[str], models: list[str]) -> list[
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["cliffs"]:
+        return cliffs.main(sys.argv[2:])
     arguments = parse_arguments()
     weft, torch = (importlib.import_module(name) for name in ("weft", "torch"))
     if arguments.cpu_time:

@@ -1,0 +1,1 @@
+"""Models in ordinary spellings, in `map` and `lazy` against a plain loop, call after call."""
