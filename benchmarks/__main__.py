@@ -151,9 +151,7 @@ def main() -> int:
     report.print_table(rows)
     report.print_reasons(rows)
     if (machine["other_work"] or 0) > 0.1 and not arguments.cpu_time:
-        print(
-            f"Other processes kept {machine['other_work']:.1f} cores busy: do not trust this run."
-        )
+        print(report.other_work_text(machine))
     path = arguments.json or report.default_path(machine)
     report.write_rows(path, machine, rows, seconds)
     verdicts = [row.verdict for row in rows]

@@ -122,6 +122,11 @@ def print_table(rows: list[Row]) -> None:
     draw_table(HEADINGS, [cells(row) for row in rows])
 
 
+def other_work_text(machine: dict[str, Any]) -> str:
+    """Return a warning for a run on a busy machine."""
+    return f"Other processes kept {machine['other_work']:.1f} cores busy: do not trust this run."
+
+
 def draw_table(headings: Sequence[str], lines: Sequence[Sequence[str]], width: int = 160) -> None:
     """Print a table, with rich where it is installed.
 

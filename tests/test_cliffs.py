@@ -43,6 +43,19 @@ def test_all_modes_agree(model: Model) -> None:
     assert not comparison.faults
 
 
+def test_modes_that_disagree_are_faults() -> None:
+    model = MODELS["chain-8"]
+    entrants = make_entrants(weft, None, model, model.draw_batches(1, 2, HIDDEN), HIDDEN)
+    with weft.no_grad():
+        entrants["map"].module.step.weight += 0.1
+    entrants["lazy"].step = lambda batch: 1 / 0
+    comparison = Comparison()
+    seconds = call_in_turn("it", entrants, range(2), comparison)
+    assert comparison.faults["map"].startswith("it, call 1: map: the value is")
+    assert comparison.faults["lazy"] == "it, call 1: ZeroDivisionError('division by zero')"
+    assert {mode: len(times) for mode, times in seconds.items()} == {"eager": 2, "map": 2}
+
+
 # ---- What times say ------------------------------------------------------------------------------
 
 CALM = [1.0] * 105

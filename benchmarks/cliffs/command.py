@@ -165,6 +165,8 @@ def main(words: list[str]) -> int:
     )
     report.draw_table(HEADINGS, [cells(finding) for finding in findings], width=210)
     print_summary(findings)
+    if (machine["other_work"] or 0) > 0.1:
+        print(report.other_work_text(machine))
     path = arguments.json or report.default_path(machine, "cliffs-")
     seconds = time.perf_counter() - begin
     report.write_json(path, machine, results, seconds)
