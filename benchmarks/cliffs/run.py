@@ -185,10 +185,7 @@ def run(weft: Any, torch: Any, model: Model, step: str, calls: int) -> dict[str,
     training = step == "training"
 
     def instance(number: int) -> dict[str, Entrant]:
-        with_torch = torch if number == 0 else None
-        return make_entrants(
-            weft, with_torch, model, data, model.hidden, seed=number, training=training
-        )
+        return make_entrants(weft, torch, model, data, model.hidden, seed=number, training=training)
 
     # The first op of its kind takes longer, in whatever mode it is.
     for mode, entrant in instance(0).items():
@@ -205,7 +202,6 @@ def run(weft: Any, torch: Any, model: Model, step: str, calls: int) -> dict[str,
         call_in_turn(f"model {number} of its class", other, range(BETWEEN_CALLS), comparison)
     title = f"model {INSTANCES} of its class"
     times["last"] = call_in_turn(title, others[-1], range(LAST_CALLS), comparison)
-    first.pop(BY_HAND, None)
     again = range(calls, calls + AGAIN_CALLS)
     times["again"] = call_in_turn("first model again", first, again, comparison)
     return {
