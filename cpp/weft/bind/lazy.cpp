@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "weft/bind/python.h"
-#include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
@@ -232,7 +231,6 @@ PyMethodDef methods[] = {
 
 void define_lazy(PyObject* module) {
   graph::host.demand = demand_values;
-  graph::host.batch_program = exec::run_program_rows;
   if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
 }
 

@@ -2,25 +2,18 @@
 #include "weft/base/blocking.h"
 #include "weft/base/thread_pool.h"
 #include "weft/bind/binding.h"
-#include "weft/exec/eager.h"
+#include "weft/exec/connect.h"
 #include "weft/graph/kept_rows.h"
-#include "weft/graph/modes.h"
-#include "weft/graph/op.h"
 #include "weft/kernels/lapack.h"
-#include "weft/kernels/map.h"
 
 namespace weft::bind {
 namespace {
 
 void connect_core() {
-  graph::host.copy = kernels::copy;
-  graph::host.find_formula = kernels::find_formula;
-  graph::host.block_function = kernels::block_function;
-  graph::host.eager = &exec::eager();
+  exec::connect();
   base::blocking_hooks = {
       []() -> void* { return PyEval_SaveThread(); },
       [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }};
-  graph::link_ops();
 }
 
 void define_memory(nb::module_& module) {
