@@ -21,8 +21,8 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build fuzz lint format types stub docs tour \
-  clean help always
+.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build sanitize-threads fuzz \
+  lint format types stub docs tour clean help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
 
@@ -35,6 +35,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 configure = cmake -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON)
 release_configuration = $(configure) -DWEFT_IN_PLACE=ON -DWEFT_WERROR=$(WERROR)
 sanitize_configuration = $(configure) -DWEFT_SANITIZE=address,undefined
+threads_configuration = $(configure) -DWEFT_SANITIZE=thread
 
 # A configuration file changes only when its text does, which then configures from the beginning.
 define configuration_rule
@@ -50,6 +51,7 @@ endef
 CXX_TEXT := $(if $(filter environment% command%,$(origin CXX)),$(CXX))
 $(eval $(call configuration_rule,build,release_configuration))
 $(eval $(call configuration_rule,build-sanitize,sanitize_configuration))
+$(eval $(call configuration_rule,build-threads,threads_configuration))
 
 build: build/build.ninja ## build the extension module and the viewer's page (the default)
 	@ninja -C build -j $(JOBS)
@@ -109,6 +111,11 @@ sanitized = compiler=$(compiler); PYTHONPATH=$(CURDIR)/build-sanitize/package PY
 sanitize: sanitize-build .venv/.prepared-test ## run tests under ASan and UBSan (SANITIZE_TESTS=...)
 	@$(sanitized) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST) $(SANITIZE_TESTS)
 
+# A child that forked starts threads of its own, which this sanitizer allows when it is told to.
+sanitize-threads: build-threads/build.ninja .venv/.prepared-test ## test the thread pool under TSan
+	@ninja -C build-threads -j $(JOBS) weft_thread_tests
+	@TSAN_OPTIONS=die_after_fork=0 build-threads/weft_thread_tests
+
 fuzz: sanitize-build .venv/.prepared-test ## hostile calls in ASan children (CALLS=..., SEED=...)
 	@$(sanitized) $(PYTHON) -m tests.fuzz --calls $(CALLS) $(if $(SEED),--seed $(SEED))
 
@@ -143,7 +150,8 @@ tour: build .venv/.prepared-test ## run the pages of docs/tour; write their outp
 	@$(PYTHON) -m scripts.run_tour --write
 
 clean: ## remove what was built; the environments stay
-	rm -rf build build-sanitize dist src/weft/_core*.so src/weft/viewer/page.html viewer/node_modules
+	rm -rf build build-sanitize build-threads dist src/weft/_core*.so src/weft/viewer/page.html \
+	  viewer/node_modules
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18

