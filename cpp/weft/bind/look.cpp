@@ -8,6 +8,7 @@
 #include "weft/exec/rows.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/record.h"
+#include "weft/graph/validate.h"
 #include "weft/graph/vmap.h"
 
 namespace weft::bind {
@@ -211,6 +212,7 @@ void Look::end_part(std::span<const Value> outputs) {
   for (graph::Instruction& instruction : program.instructions)
     std::for_each(instruction.inputs.begin(), instruction.inputs.end(), rename);
   std::for_each(program.outputs.begin(), program.outputs.end(), rename);
+  graph::expect_valid(program);
 }
 
 // What a body gives to who calls it. False: something that cannot be given again.

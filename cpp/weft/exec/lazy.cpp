@@ -15,6 +15,7 @@
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
+#include "weft/graph/validate.h"
 #include "weft/schedule/explain.h"
 #include "weft/schedule/place.h"
 
@@ -432,12 +433,7 @@ class DefaultDType {
   tensor::DType before_;
 };
 
-}  // namespace
-
-const std::deque<RanPlan>& last_plans() { return plans; }
-void forget_plans() { plans.clear(); }
-
-const RanPlan* run_pending(std::span<const Value> values) {
+const RanPlan* plan_and_run(std::span<const Value> values) {
   graph::ModesGuard guard;
   const DefaultDType dtype(graph::pending_dtype);
   RanPlan plan;
@@ -469,6 +465,18 @@ const RanPlan* run_pending(std::span<const Value> values) {
   plans.push_back(std::move(plan));
   graph::trim_if_grown();
   return &plans.back();
+}
+
+}  // namespace
+
+const std::deque<RanPlan>& last_plans() { return plans; }
+void forget_plans() { plans.clear(); }
+
+const RanPlan* run_pending(std::span<const Value> values) {
+  graph::expect_valid(graph::tape());
+  const RanPlan* plan = plan_and_run(values);
+  graph::expect_valid(graph::tape());
+  return plan;
 }
 
 }  // namespace weft::exec

@@ -7,6 +7,7 @@
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
 #include "weft/graph/record.h"
+#include "weft/graph/validate.h"
 
 namespace weft::graph {
 
@@ -99,6 +100,7 @@ Program ProgramBuilder::finish(std::span<const Value> outputs) {
   }
   for (int slot : wanted) program_.outputs.push_back(slot < 0 ? -1 : renamed[slot]);
   program_.slot_count = next;
+  expect_valid(program_);
   return std::move(program_);
 }
 
@@ -172,6 +174,7 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
   }
   has_weights = std::any_of(program.constants.begin(), program.constants.end(),
                             [](const Value& constant) { return constant->requires_grad; });
+  expect_valid(*this);
 }
 
 void ProgramOp::find_reads() {

@@ -440,6 +440,12 @@ Held& held_by(Pending& pending, uint32_t place) {
   return pending.open ? open_outputs[place] : pending.outputs[place];
 }
 
+std::span<const Held> held_of(const Pending& pending) {
+  return pending.open ? std::span<const Held>(open_outputs) : pending.outputs;
+}
+
+const Pending* open_strand() { return open; }
+
 Value record_in_strand(const Op& op, std::span<const Value> inputs) {
   base::Ref<Pending> kept;
   const Step* step = enter_strand(op, inputs, {}, kept);

@@ -72,8 +72,12 @@ Value record_in_strand(const Op& op, std::span<const Value> inputs);
 // Puts a new pending op on the tape, now or as the beginning of a strand.
 void begin_strand(Pending& pending);
 
-// The place of a pending value among those that are held.
+// The place of a pending value among those that are held, and all of them.
 Held& held_by(Pending& pending, uint32_t place);
+std::span<const Held> held_of(const Pending& pending);
+
+// The strand that may still grow; null: there is none.
+const Pending* open_strand();
 
 // From here on the strand that is open is on the tape. `ended`: strands like it end here too.
 void close_strand(bool ended = true);

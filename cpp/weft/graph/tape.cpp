@@ -8,6 +8,7 @@
 
 #include "weft/graph/node.h"
 #include "weft/graph/strand.h"
+#include "weft/graph/validate.h"
 
 namespace weft::graph {
 namespace {
@@ -345,6 +346,7 @@ void add_to_tape(Pending& pending, bool shared) {
   const int32_t type = first == number ? type_of(pending) : the_tape.entries[first].type;
   const auto needs_end = static_cast<uint32_t>(the_tape.needs.size());
   the_tape.entries.push_back({&pending, type, first, needs_end, shared});
+  expect_valid(the_tape, the_tape.size() - 1);
 }
 
 void take_from_tape(const Pending& pending) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/graph/validate.h"
+
 namespace weft::schedule {
 namespace {
 
@@ -78,6 +80,7 @@ Stretch cut_out(const graph::Program& program, size_t begin, size_t end,
   }
   for (int slot : outputs) stretch.program.outputs.push_back(renamed[slot]);
   stretch.program.slot_count = next;
+  graph::expect_valid(stretch.program);
   return stretch;
 }
 
