@@ -145,6 +145,17 @@ TEST_CASE("as many as it has room for lie inside it") {
   CHECK(taken.data() == data);  // not copied
 }
 
+TEST_CASE("many items move only a few times") {
+  SmallVector<int, 2> items;
+  int moves = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const int* const before = items.data();
+    items.push_back(i);
+    moves += items.data() != before;
+  }
+  CHECK(moves < 12);
+}
+
 TEST_CASE("it prints as Python prints a tuple") {
   CHECK(text(SmallVector<int, 2>{}) == "()");
   CHECK(text(SmallVector<int, 2>{4}) == "(4,)");

@@ -91,24 +91,51 @@ TEST_CASE("all numbers are visited once, call after call") {
   }
 }
 
-TEST_CASE("several threads take part where there is enough to do") {
-  const Threads threads(4);
-  std::mutex mutex;
-  std::vector<std::thread::id> seen;
-  std::atomic<int> inside = 0;
-  // Until two are inside at once: one alone waits in vain, but not for ever.
+void sleep_for(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+// Whether a second thread joins a call: until then the first one waits, but not for ever.
+bool is_shared_by_two() {
+  std::atomic<int> others = 0;
+  const auto caller = std::this_thread::get_id();
   parallel_for(
       8, 1,
       [&](int64_t, int64_t) {
-        ++inside;
-        for (int i = 0; i < 2000 && inside < 2; ++i)
-          std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        const std::lock_guard lock(mutex);
-        seen.push_back(std::this_thread::get_id());
+        if (std::this_thread::get_id() != caller) ++others;
+        for (int i = 0; i < 2000 && others == 0; ++i) sleep_for(1);
       },
       Wake::yes);
-  std::sort(seen.begin(), seen.end());
-  CHECK(std::unique(seen.begin(), seen.end()) - seen.begin() >= 2);
+  return others > 0;
+}
+
+TEST_CASE("threads are woken where there is enough to do") {
+  const Threads threads(4);
+  CHECK(covers(1000, 8));
+  sleep_for(20);  // by now they do not look for work any more
+  CHECK(is_shared_by_two());
+}
+
+TEST_CASE("a call ends when all who joined it are done") {
+  const Threads threads(4);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 10; ++round) {
+    std::atomic<int> begun = 0, ended = 0, others = 0;
+    parallel_for(
+        8, 1,
+        [&](int64_t, int64_t) {
+          ++begun;
+          if (std::this_thread::get_id() != caller) {
+            ++others;
+            sleep_for(2);
+          }
+          for (int i = 0; i < 2000 && others == 0; ++i) sleep_for(1);
+          ++ended;
+        },
+        Wake::yes);
+    CHECK(begun == ended);
+    sleep_for(5);  // one that was not waited for counts where `ended` was
+  }
 }
 
 TEST_CASE("inside a parallel region work is done inline") {
@@ -171,7 +198,7 @@ TEST_CASE("after fork a child starts threads of its own") {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);  // one that waits for the parent's threads would wait for ever
-    bool fine = covers(1000, 8) && thread_count() == 3;
+    bool fine = covers(1000, 8) && thread_count() == 3 && is_shared_by_two();
     parallel_for(8, 1, [&](int64_t, int64_t) { fine = fine && thread_count() == 1; });
     _exit(fine ? 0 : 1);
   }

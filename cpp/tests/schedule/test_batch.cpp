@@ -79,8 +79,8 @@ TEST_CASE("chains of one type run level by level") {
 }
 
 TEST_CASE("a type waits for items that are not ready yet") {
-  // An item of type 1 is ready at once; two others after one and two of type 0.
-  const auto batches = planned({{0}, {1}, {1, {0}}, {0}, {0, {3}}, {1, {4}}});
+  // An item of type 0 is ready at once; two others after one and two of type 1.
+  const auto batches = planned({{1}, {0}, {0, {0}}, {1}, {1, {3}}, {0, {4}}});
   CHECK(batches == std::vector<Batch>{{0, 3}, {4}, {1, 2, 5}});
 }
 
