@@ -69,8 +69,11 @@ TEST_CASE_FIXTURE(Lazily, "parameters are weights: other ones are another type")
   CHECK(all_shared(Values{w, twice, Value(2)}));
   CHECK(!all_shared(Values{w, x}));
   CHECK(!all_shared({}));
+  at_line(3);
+  const Value with = ops::linear(counting({4, 3}, 5), w);
+  CHECK(entry_of(with).type == entry_of(a).type);
   modes.grad = false;
-  const Value without = ops::linear(x, w);
+  const Value without = ops::linear(x, w);  // where the last type is guessed first
   CHECK(entry_of(without).type != entry_of(a).type);
 }
 
