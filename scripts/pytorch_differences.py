@@ -107,6 +107,20 @@ DIFFERENCES = (
         "tensor([0., 0.])",
     ),
     Difference(
+        "torch.nn.functional.interpolate",
+        (
+            "to images one pixel wide is right with `antialias` and of bytes too, where PyTorch "
+            "gives every row the first one's values"
+        ),
+        """
+        x = torch.arange(6.0).reshape(1, 1, 3, 2)
+        resized = torch.nn.functional.interpolate(x, (4, 1), mode="bilinear", antialias=True)
+        resized.flatten().tolist()
+        """,
+        "[0.5, 1.75, 3.25, 4.5]",
+        "[0.5, 0.5, 0.5, 0.5]",
+    ),
+    Difference(
         "",
         "Ops on a subclass of Tensor give plain tensors, and `__torch_function__` is not asked.",
         """

@@ -191,7 +191,8 @@ def interpolate(
             "trilinear" (three), or "area" (the mean of what a new element covers).
         align_corners: for the other modes: whether the corner elements stay where they are.
         recompute_scale_factor: whether to go by the sizes that `scale_factor` gives, not by itself.
-        antialias: only False.
+        antialias: whether an element that becomes smaller than the old ones is a mean over all that
+            it covers; for "bilinear" and "bicubic".
 
     Example:
         >>> import weft
@@ -202,8 +203,6 @@ def interpolate(
         >>> F.interpolate(x, size=3, mode="linear", align_corners=True)
         tensor([[[0.0000, 0.5000, 1.0000]]])
     """
-    if antialias:
-        raise _core.UnsupportedError("interpolate(): antialias is not supported yet.")
     count = input.ndim - 2
     if mode not in ("nearest", "nearest-exact", "area", *_SHAPED):
         raise _core.UnsupportedError(
@@ -215,12 +214,22 @@ def interpolate(
             f"interpolate(): mode {mode!r} does not fit the dimensions of input; input is "
             f"{tuple(input.shape)}."
         )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise _core.ArgumentError(
+            f"interpolate(): antialias is for modes 'bilinear' and 'bicubic', not {mode!r}."
+        )
+    of_bytes = input.dtype == _core.uint8 and mode in ("bilinear", "bicubic")
+    if mode in _SHAPED and not (input.is_floating_point() or of_bytes):
+        raise _core.DTypeError(
+            f"interpolate(): mode {mode!r} needs floating-point input ('bilinear' and 'bicubic' take "
+            f"uint8 too); input is {input.dtype}."
+        )
     if (size is None) == (scale_factor is None):
         raise _core.ArgumentError(
             "interpolate(): exactly one of size and scale_factor must be given."
         )
-    scales = None if size is not None else [float(s) for s in _each(scale_factor, count)]
-    if scales is None:
+    scales = [] if size is not None else [float(s) for s in _each(scale_factor, count)]
+    if not scales:
         sizes = [int(length) for length in _each(size, count)]
     else:
         sizes = [int(length * s) for length, s in zip(input.shape[2:], scales, strict=True)]
@@ -233,11 +242,22 @@ def interpolate(
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1](
             input, sizes
         )
-    for i, (length, new) in enumerate(zip(input.shape[2:], sizes, strict=True)):
+    # As in PyTorch, a scale near 1 that keeps a size changes nothing in these modes, and one near 2
+    # that doubles the sizes of images is 2.
+    keeps = mode in _LINEAR or of_bytes or antialias or (mode == "nearest" and count == 2)
+    # Columns first: the bytes in between are rounded, so that the order shows.
+    for i in reversed(range(count)):
+        length, new = input.shape[2 + i], sizes[i]
         step = length / new
-        if scales is not None and not recompute_scale_factor:
+        by_scale = bool(scales) and not recompute_scale_factor
+        if by_scale and not (mode == "nearest" and count == 2 and new == 2 * length):
             step = 1 / scales[i]
-        if mode in _LINEAR:
+        if new == length and keeps:
+            continue
+        if of_bytes or antialias:
+            weights = _weights(length, new, step, mode, bool(align_corners), antialias)
+            input = (_mix_bytes if of_bytes else _mix)(input, 2 + i, weights)
+        elif mode in _LINEAR:
             input = _resize_linear(input, 2 + i, new, step, bool(align_corners))
         elif mode == "bicubic":
             input = _resize_cubic(input, 2 + i, new, step, bool(align_corners))
@@ -289,6 +309,50 @@ def _resize_cubic(input: Tensor, dim: int, new: int, step: float, align_corners:
         for k, weight in enumerate(cubic_weights(places - lower))
     ]
     return parts[0] + parts[1] + parts[2] + parts[3]
+
+
+def _weights(
+    length: int, new: int, step: float, mode: str, align_corners: bool, antialias: bool
+) -> Tensor:
+    """Return what each old element of a dimension (row) adds to each new one (column)."""
+    if align_corners:
+        step = (length - 1) / (new - 1) if new > 1 else 0.0
+    if antialias:
+        places, margin = _places(new, 0.5) * step - 0.5, 0
+    else:
+        places, margin = _between(length, new, step, align_corners), 2
+    wide = max(step, 1.0) if antialias else 1.0
+    old = _places(length + 2 * margin, -float(margin)).reshape(-1, 1)
+    far = ops.abs(old - places) / wide
+    if mode == "bilinear":
+        weights = ops.relu(1 - far)
+    else:
+        # Keys' curve, as bent as the libraries for pictures have it.
+        bend = -0.5 if antialias else -0.75
+        near = ((bend + 2) * far - (bend + 3)) * far * far + 1
+        beyond = ((far - 5) * far + 8) * far * bend - 4 * bend
+        weights = ops.where(far < 1, near, ops.where(far < 2, beyond, 0.0))
+    if antialias:
+        return weights / ops.sum(weights, [0], True)
+    # What lies outside is as the border.
+    weights[2] += weights[0] + weights[1]
+    weights[-3] += weights[-1] + weights[-2]
+    return weights[2:-2]
+
+
+def _mix(input: Tensor, dim: int, weights: Tensor) -> Tensor:
+    """Multiply one dimension by a matrix of weights."""
+    moved = ops.matmul(ops.transpose(input, dim, -1), weights.to(input.dtype))
+    return ops.transpose(moved, dim, -1)
+
+
+def _mix_bytes(input: Tensor, dim: int, weights: Tensor) -> Tensor:
+    """Do what `_mix` does in whole numbers: weights of 16 bits, and results between 0 and 255."""
+    bits = ops.floor(ops.log2((2.0**15 - 0.5) / ops.amax(weights)))
+    unit = ops.pow(2.0, ops.clamp_max(bits, 22))
+    whole = ops.trunc(weights * unit + ops.where(weights < 0, -0.5, 0.5))
+    mixed = _mix(input.to(_core.float64), dim, whole)
+    return ops.clamp(ops.floor(mixed / unit + 0.5), 0, 255).to(_core.uint8)
 
 
 def _resize_linear(input: Tensor, dim: int, new: int, step: float, align_corners: bool) -> Tensor:
