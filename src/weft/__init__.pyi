@@ -24,6 +24,7 @@ from weft._tensor import Size as Size
 from weft._core import Tensor as Tensor
 from weft._core import UnsupportedError as UnsupportedError
 from weft.functional.arithmetic import add as add
+from weft.functional.arithmetic import add_ as add_
 from weft.functional.linear_algebra import addbmm as addbmm
 from weft.functional.linear_algebra import addbmm as addbmm_
 from weft.functional.elementwise import addcdiv as addcdiv
@@ -108,6 +109,7 @@ from weft.functional.shaping import diagonal_scatter as diagonal_scatter
 from weft.viewer.diff import diff as diff
 from weft.functional.linear_algebra import dist as dist
 from weft.functional.arithmetic import div as div
+from weft.functional.arithmetic import div_ as div_
 from weft.functional.arithmetic import div as divide
 from weft.functional.joining import dsplit as dsplit
 from weft.functional.joining import dstack as dstack
@@ -168,6 +170,7 @@ from weft.functional.selection import index_copy as index_copy_
 from weft.functional.selection import index_fill as index_fill
 from weft.functional.selection import index_fill as index_fill_
 from weft.functional.selection import index_put as index_put
+from weft.functional.selection import index_put_ as index_put_
 from weft.functional.selection import index_reduce as index_reduce
 from weft.functional.selection import index_reduce as index_reduce_
 from weft.autograd.grad_mode import inference_mode as inference_mode
@@ -296,7 +299,9 @@ from weft.functional.arithmetic import rsub as rsub
 from weft.serialization.api import save as save
 from weft.functional.creation import scalar_tensor as scalar_tensor
 from weft.functional.selection import scatter as scatter
+from weft.functional.selection import scatter_ as scatter_
 from weft.functional.selection import scatter_add as scatter_add
+from weft.functional.selection import scatter_add_ as scatter_add_
 from weft.functional.selection import scatter_reduce as scatter_reduce
 from weft.functional.selection import scatter_reduce as scatter_reduce_
 from weft.functional.counting import searchsorted as searchsorted
@@ -332,6 +337,7 @@ from weft.functional.copies import squeeze_copy as squeeze_copy
 from weft.functional.reductions import std as std
 from weft.functional.reductions import std_mean as std_mean
 from weft.functional.arithmetic import sub as sub
+from weft.functional.arithmetic import sub_ as sub_
 from weft.functional.arithmetic import sub as subtract
 from weft.functional.statistics import sum_to_size as sum_to_size
 from weft.functional.linalg_aliases import svd as svd
@@ -1203,8 +1209,6 @@ def acosh(input: Tensor) -> Tensor:
     """
 def acosh_(input: Tensor) -> Tensor:
     """Write the result of acosh over input and return it."""
-def add_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Write the result of add over input and return it."""
 def addcmul(
     input: Tensor,
     tensor1: Tensor,
@@ -1822,8 +1826,6 @@ def digamma(input: Tensor) -> Tensor:
     """
 def digamma_(input: Tensor) -> Tensor:
     """Write the result of digamma over input and return it."""
-def div_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Write the result of div over input and return it."""
 def div_floor(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Divides and rounds down: div with rounding_mode='floor'.
 
@@ -2284,14 +2286,6 @@ def index_backward(
         >>> weft.index_backward(weft.ones(2), [weft.tensor([2, 2])], [3], [0])
         tensor([0., 0., 2.])
     """
-def index_put_(
-    input: Tensor,
-    indices: Sequence[Tensor],
-    values: Tensor,
-    dims: _int | Sequence[_int],
-    accumulate: _bool = False,
-) -> Tensor:
-    """Write the result of index_put over input and return it."""
 def index_select(input: Tensor, dim: _int, index: Tensor) -> Tensor:
     """Picks slices of a dimension by their indices.
 
@@ -2998,10 +2992,6 @@ def rsqrt(input: Tensor) -> Tensor:
     """
 def rsqrt_(input: Tensor) -> Tensor:
     """Write the result of rsqrt over input and return it."""
-def scatter_(input: Tensor, dim: _int, index: Tensor, src: Tensor | _Number) -> Tensor:
-    """Write the result of scatter over input and return it."""
-def scatter_add_(input: Tensor, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-    """Write the result of scatter_add over input and return it."""
 def scatter_combine(
     input: Tensor,
     dim: _int,
@@ -3338,8 +3328,6 @@ def strided_view(
         >>> weft.strided_view(weft.arange(6), [3], [2], 1, [1], 0)
         tensor([1, 3, 5])
     """
-def sub_(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
-    """Write the result of sub over input and return it."""
 def sum(
     input: Tensor,
     dim: _int | Sequence[_int] | None = None,

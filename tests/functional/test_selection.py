@@ -7,6 +7,7 @@ import math
 import pytest
 
 import weft
+from weft.functional import METHODS
 
 
 def test_where_alone_gives_indices():
@@ -161,3 +162,19 @@ def test_scatter_takes_the_part_of_src_that_index_covers():
     assert src.grad.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
     with pytest.raises(ValueError, match=r"scatter_add.*src"):
         weft.zeros(2, 2).scatter_add(0, index, weft.ones(1, 1))
+
+
+def test_index_put_as_a_function_takes_what_the_method_takes() -> None:
+    places, values = (weft.tensor([0, 1, 1]),), weft.tensor([1.0, 2.0, 3.0])
+    expected = [[1, 2, 3], [2, 4, 6], [0, 0, 0]]
+    assert weft.index_put_(weft.zeros(3, 3), places, values, True).tolist() == expected
+    assert weft.zeros(3, 3).index_put_(places, values, True).tolist() == expected
+    both = (weft.tensor([0, 1]), weft.tensor([2, 0]))
+    found = weft.index_put_(input=weft.zeros(2, 3), indices=both, values=weft.tensor(7.0))
+    assert found.tolist() == [[0, 0, 7], [7, 0, 0]]
+
+
+def test_functions_that_write_are_the_methods() -> None:
+    names = [name for name in METHODS if name.endswith("_") and hasattr(weft, name)]
+    assert {"add_", "div_", "index_put_", "scatter_", "scatter_add_", "sub_"} <= set(names)
+    assert [name for name in names if getattr(weft, name) is not METHODS[name]] == []

@@ -326,6 +326,10 @@ for _alias, _name in _ALIASES.items():
     if _written is not None:
         METHODS[f"{_alias}_"] = renamed(_written, f"{_name}_", f"{_alias}_")
 
+# A function that writes its first argument takes what the method takes, not what the op does.
+OVERLOADS.update(
+    {name: METHODS[name] for name in METHODS if name.endswith("_") and hasattr(ops, name)}
+)
 METHODS.update(PROPERTIES)
 
 for _name, _method in METHODS.items():

@@ -221,8 +221,8 @@ def interpolate(
     of_bytes = input.dtype == _core.uint8 and mode in ("bilinear", "bicubic")
     if mode in _SHAPED and not (input.is_floating_point() or of_bytes):
         raise _core.DTypeError(
-            f"interpolate(): mode {mode!r} needs floating-point input ('bilinear' and 'bicubic' take "
-            f"uint8 too); input is {input.dtype}."
+            f"interpolate(): mode {mode!r} needs floating-point input, 'bilinear' and 'bicubic' "
+            f"take uint8 too; input is {input.dtype}."
         )
     if (size is None) == (scale_factor is None):
         raise _core.ArgumentError(

@@ -251,7 +251,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return ops.index_put(input, places, values, dims, accumulate)
 
 
-def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Do what `index_put` does, in place.
 
     Example:
@@ -259,8 +259,8 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         >>> weft.zeros(3).index_put_((weft.tensor([0, 2]),), weft.tensor([5.0, 6.0]))
         tensor([5., 0., 6.])
     """
-    places, dims = _as_places(self, indices)
-    return ops.index_put_(self, places, values, dims, accumulate)
+    places, dims = _as_places(input, indices)
+    return ops.index_put_(input, places, values, dims, accumulate)
 
 
 def _put_slices(
