@@ -193,3 +193,102 @@ def test_one_cycle_takes_as_many_steps_as_there_are() -> None:
         scheduler.step()
     with pytest.raises(ValueError, match="step 11 is beyond the 10"):
         scheduler.step()
+
+
+def _one_cycle(optimizer, **settings):
+    return schedule.OneCycleLR(
+        optimizer, 1.0, total_steps=11, anneal_strategy="linear", pct_start=5 / 11, **settings
+    )
+
+
+# Three steps, and then: resumed at the third, two steps, and asked for the first.
+RESUMED = {
+    "step": (lambda o, **k: schedule.StepLR(o, 4, 0.1, **k), [0.05, 0.05, 0.05, 0.5]),
+    "milestones": (
+        lambda o, **k: schedule.MultiStepLR(o, [1, 4], 0.1, **k),
+        [0.005, 0.005, 0.005, 0.05],
+    ),
+    "exponential": (
+        lambda o, **k: schedule.ExponentialLR(o, 0.5, **k),
+        [0.0625, 0.03125, 0.015625, 0.25],
+    ),
+    "lambda": (
+        lambda o, **k: schedule.LambdaLR(o, lambda i: 1 / (i + 1), **k),
+        [0.1, 0.5 / 6, 0.5 / 7, 0.25],
+    ),
+    "constant": (lambda o, **k: schedule.ConstantLR(o, 0.1, 4, **k), [0.5, 0.5, 0.5, 0.05]),
+    "linear": (
+        lambda o, **k: schedule.LinearLR(o, 0.2, 1.0, 8, **k),
+        [0.25, 0.7 / 2.4, 0.8 / 2.4, 0.15],
+    ),
+    "cosine": (
+        lambda o, **k: schedule.CosineAnnealingLR(o, 8, 0.1, **k),
+        [0.37653668647301797, 0.2707106781186548, 0.18099572022108878, 0.4847759065022573],
+    ),
+    "restarts": (
+        lambda o, **k: schedule.CosineAnnealingWarmRestarts(o, 8, **k),
+        [cosine(i, 8) for i in (4, 5, 6, 1)],
+    ),
+    "one cycle": (_one_cycle, [1.0, 0.833334, 0.666668, 0.28]),
+    "multiplicative": (
+        lambda o, **k: schedule.MultiplicativeLR(o, lambda i: 1 / (i + 1), **k),
+        [0.5 / 24, 0.5 / 24 / 6, 0.5 / 24 / 42, 0.5 / 24 / 84],
+    ),
+    "polynomial": (
+        lambda o, **k: schedule.PolynomialLR(o, 8, 2.0, **k),
+        [0.1953125, 0.10986328125, 0.048828125, 0.3828125],
+    ),
+    "cyclic": (lambda o, **k: schedule.CyclicLR(o, 0.1, 0.5, 2, 4, **k), [0.3, 0.2, 0.1, 0.3]),
+}
+
+
+@pytest.mark.parametrize("case", RESUMED)
+def test_making_a_scheduler_at_a_step_scales_nothing(case):
+    make, expected = RESUMED[case]
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5, momentum=0.9)
+    scheduler = make(optimizer)
+    for _ in range(3):
+        scheduler.step()
+    scheduler = make(optimizer, last_epoch=3)
+    assert scheduler.last_epoch == 4
+    found = [optimizer.param_groups[0]["lr"]]
+    for step in (None, None, 1):
+        scheduler.step(step)
+        found.append(optimizer.param_groups[0]["lr"])
+    assert found == pytest.approx(expected)
+
+
+def test_one_cycle_resumes_with_the_rates_it_began_with():
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5, momentum=0.9)
+    _one_cycle(optimizer)
+    other = schedule.OneCycleLR(
+        optimizer, 7.0, total_steps=11, anneal_strategy="linear", pct_start=5 / 11, last_epoch=3
+    )
+    assert other.get_last_lr() == pytest.approx([1.0])
+
+
+def test_cyclic_leaves_the_first_rate_to_other_schedulers():
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.5, momentum=0.9)
+    schedule.ExponentialLR(optimizer, 0.5)
+    cyclic = schedule.CyclicLR(optimizer, 0.1, 0.9, 2)
+    assert optimizer.param_groups[0]["initial_lr"] == 0.5
+    cyclic.step()
+    assert cyclic.get_last_lr() == pytest.approx([0.5])
+    cyclic.step()
+    assert cyclic.get_last_lr() == pytest.approx([0.9])
+
+
+def test_sequences_of_chains_begin_at_their_first_milestone():
+    def chain(optimizer):
+        parts = [schedule.ExponentialLR(optimizer, 0.5), schedule.ConstantLR(optimizer, 0.1, 2)]
+        return schedule.SequentialLR(
+            optimizer, [schedule.ChainedScheduler(parts), schedule.StepLR(optimizer, 1, 0.5)], [2]
+        )
+
+    assert rates(chain, 3) == pytest.approx([0.025, 0.0125, 0.5, 0.25])
+
+    def at_once(optimizer):
+        parts = [schedule.ConstantLR(optimizer, 0.1, 9), schedule.ExponentialLR(optimizer, 0.5)]
+        return schedule.SequentialLR(optimizer, parts, [0])
+
+    assert rates(at_once, 2) == pytest.approx([0.5, 0.25, 0.125])

@@ -16,7 +16,8 @@ from weft.optim.optimizer import Group, Optimizer
 class LRScheduler:
     """Base class of schedulers.
 
-    Subclasses define `get_lr`, which returns one learning rate a group for `last_epoch`.
+    Subclasses define `get_lr`, which returns one learning rate a group for `last_epoch`. If that goes
+    by the ones before, `_get_closed_form_lr` may say them from the beginning, for `step(epoch)`.
 
     Args:
         optimizer: whose learning rates to change.
@@ -53,9 +54,8 @@ class LRScheduler:
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._step_count = 0
         self._last_lr: list[float] = []
-        self.step()
+        self._initial_step()
 
     @property
     def _groups(self) -> list[Group]:
@@ -74,6 +74,17 @@ class LRScheduler:
             [0.3]
         """
         raise NotImplementedError(f"{type(self).__name__} must define get_lr().")
+
+    def _get_closed_form_lr(self) -> list[float]:
+        """Return the learning rates of `last_epoch`, whatever they are now."""
+        return self.get_lr()
+
+    def _initial_step(self) -> None:
+        """Take the step that goes with making a scheduler, which only resumes what was set."""
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
 
     def get_last_lr(self) -> list[float]:
         """Return the learning rates that were set last, one a group.
@@ -102,21 +113,19 @@ class LRScheduler:
             [0.5]
         """
         self._step_count += 1
-        if epoch is None:
-            steps: Iterable[int] = (self.last_epoch + 1,)
-        else:
-            # Each learning rate follows from the one before: begin again.
-            steps = range(epoch + 1)
-            for group, base in zip(self._groups, self.base_lrs, strict=True):
-                group["lr"] = base
-        for self.last_epoch in steps:
-            for group, rate in zip(self._groups, self.get_lr(), strict=True):
-                group["lr"] = rate
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        rates = self.get_lr() if epoch is None else self._get_closed_form_lr()
+        for group, rate in zip(self._groups, rates, strict=True):
+            group["lr"] = rate
         self._last_lr = [group["lr"] for group in self._groups]
 
     def _scaled(self, factor: float) -> list[float]:
         """Return the learning rates as they are now, times a factor."""
         return [group["lr"] * factor for group in self._groups]
+
+    def _base_scaled(self, factor: float) -> list[float]:
+        """Return the first learning rates, times a factor."""
+        return [base * factor for base in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything but the optimizer.
@@ -222,6 +231,9 @@ class StepLR(LRScheduler):
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
         return self._scaled(self.gamma if due else 1.0)
 
+    def _get_closed_form_lr(self) -> list[float]:
+        return self._base_scaled(self.gamma ** (self.last_epoch // self.step_size))
+
 
 class MultiStepLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each of the given steps.
@@ -255,6 +267,9 @@ class MultiStepLR(LRScheduler):
         """Return the learning rates, smaller at a milestone."""
         return self._scaled(self.gamma ** self.milestones.count(self.last_epoch))
 
+    def _get_closed_form_lr(self) -> list[float]:
+        return self._base_scaled(self.gamma ** bisect_right(self.milestones, self.last_epoch))
+
 
 class ExponentialLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each step.
@@ -279,7 +294,10 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         """Return the learning rates, smaller at every step."""
-        return self._scaled(self.gamma if self.last_epoch > 0 else 1.0)
+        return self._scaled(1.0 if self._is_initial else self.gamma)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return self._base_scaled(self.gamma**self.last_epoch)
 
 
 class ConstantLR(LRScheduler):
@@ -316,6 +334,9 @@ class ConstantLR(LRScheduler):
             return self._scaled(self.factor)
         return self._scaled(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
 
+    def _get_closed_form_lr(self) -> list[float]:
+        return self._base_scaled(1.0 if self.last_epoch >= self.total_iters else self.factor)
+
 
 class LinearLR(LRScheduler):
     """Go from one share of the learning rate to another in `total_iters` even steps.
@@ -351,11 +372,16 @@ class LinearLR(LRScheduler):
         """Return the learning rates."""
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._scaled(1.0)
         change = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * change
         return self._scaled(1.0 + change / before)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        change = self.end_factor - self.start_factor
+        return self._base_scaled(self.start_factor + change * share)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -385,7 +411,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[float]:
         """Return the learning rates."""
         step, least = self.last_epoch, self.eta_min
-        if step == 0:
+        if self._is_initial:
             return self._scaled(1.0)
         if (step - 1 - self.T_max) % (2 * self.T_max) == 0:
             # The valley: the way up begins with an addition, because the cosine's share is zero.
@@ -398,6 +424,10 @@ class CosineAnnealingLR(LRScheduler):
             1 + math.cos(math.pi * (step - 1) / self.T_max)
         )
         return [ratio * (group["lr"] - least) + least for group in self._groups]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -524,14 +554,21 @@ class OneCycleLR(LRScheduler):
         highest = _one_a_group(max_lr, groups)
         first = [rate / div_factor for rate in highest]
         final = [rate / final_div_factor for rate in first]
-        self.rates = [first, highest, first, final] if three_phase else [first, highest, final]
         low, high = _one_a_group(base_momentum, groups), _one_a_group(max_momentum, groups)
+        names = ["initial_lr", "max_lr", "min_lr"]
+        values = [first, highest, final]
+        if cycle_momentum:
+            names += ["base_momentum", "max_momentum"]
+            values += [low, high]
+        # The groups remember them, so that who resumes goes on as it was begun.
+        for name, each in zip(names, values, strict=True):
+            for i, group in enumerate(groups):
+                if last_epoch == -1:
+                    group[name] = each[i]
+                elif name in group:
+                    each[i] = group[name]
+        self.rates = [first, highest, first, final] if three_phase else [first, highest, final]
         self.momentums = [high, low, high, high] if three_phase else [high, low, high]
-        if last_epoch == -1:
-            for group, rate, momentum in zip(groups, first, high, strict=True):
-                group["initial_lr"] = rate
-                if cycle_momentum:
-                    _set_momentum(group, momentum)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -595,10 +632,10 @@ class SequentialLR(LRScheduler):
         # Each scheduler has already stepped when it was made; only the first one's step counts.
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for scheduler in self.schedulers:
-            scheduler.last_epoch -= 1
-        self.schedulers[0].step()
-        self._last_lr = self.schedulers[0].get_last_lr()
+        _undo(self.schedulers)
+        first = self.schedulers[bisect_right(self.milestones, 0)]
+        first._initial_step()  # pyright: ignore[reportPrivateUsage]
+        self._last_lr = first.get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
         """Go one step on with the scheduler whose turn it is."""
@@ -625,6 +662,17 @@ class SequentialLR(LRScheduler):
         for scheduler, state in zip(self.schedulers, given.pop("schedulers"), strict=True):
             scheduler.load_state_dict(state)
         self.__dict__.update(given)
+
+
+def _undo(schedulers: Iterable[LRScheduler]) -> None:
+    """Take back the step with which each scheduler began, and each of those that are its parts."""
+    for scheduler in schedulers:
+        if isinstance(scheduler, SequentialLR):
+            _undo(scheduler.schedulers)
+        elif isinstance(scheduler, ChainedScheduler):
+            _undo(scheduler._schedulers)  # pyright: ignore[reportPrivateUsage]
+        else:
+            scheduler.last_epoch -= 1
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -746,7 +794,7 @@ class MultiplicativeLR(LambdaLR):
 
     def get_lr(self) -> list[float]:
         """Return the learning rates times what the functions say."""
-        if self.last_epoch <= 0:
+        if self._is_initial:
             return self._scaled(1.0)
         pairs = zip(self._groups, self.lr_lambdas, strict=True)
         return [group["lr"] * function(self.last_epoch) for group, function in pairs]
@@ -788,10 +836,14 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         """Return the learning rates, smaller until `total_iters`."""
-        if not 0 < self.last_epoch <= self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._scaled(1.0)
         left = self.total_iters - self.last_epoch
         return self._scaled((left / (left + 1)) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[float]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        return self._base_scaled((1.0 - share) ** self.power)
 
 
 class ChainedScheduler(LRScheduler):
@@ -910,10 +962,12 @@ class CyclicLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         self.base_momentums = _one_a_group(base_momentum, groups)
         self.max_momentums = _one_a_group(max_momentum, groups)
+        base_lrs = _one_a_group(base_lr, groups)
         if last_epoch == -1:
-            for group, rate in zip(groups, _one_a_group(base_lr, groups), strict=True):
-                group["lr"] = group["initial_lr"] = rate
+            for group, rate in zip(groups, base_lrs, strict=True):
+                group["lr"] = rate
         super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
 
     def get_lr(self) -> list[float]:
         """Return the learning rates, and set the momentums."""
