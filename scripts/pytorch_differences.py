@@ -121,6 +121,23 @@ DIFFERENCES = (
         "[0.5, 0.5, 0.5, 0.5]",
     ),
     Difference(
+        "torch.optim.lr_scheduler.CosineAnnealingWarmRestarts",
+        (
+            "made with `last_epoch` after a restart goes on where it was, where PyTorch begins "
+            "again with a period of `T_0`"
+        ),
+        """
+        optimizer = torch.optim.SGD([torch.zeros(1).requires_grad_()], lr=1.0)
+        begin = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts
+        first = begin(optimizer, T_0=2, T_mult=2)
+        _ = [(optimizer.step(), first.step()) for _ in range(6)]
+        resumed = begin(optimizer, T_0=2, T_mult=2, last_epoch=6)
+        round(resumed.get_last_lr()[0], 3)
+        """,
+        "0.962",
+        "0.854",
+    ),
+    Difference(
         "",
         "Ops on a subclass of Tensor give plain tensors, and `__torch_function__` is not asked.",
         """

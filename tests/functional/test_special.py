@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special
@@ -85,3 +87,42 @@ def test_odd_incomplete_gammas():
 def test_a_degree_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="n must be at most 100000"):
         weft.special.legendre_polynomial_p(weft.ones(2), 2**60)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_polygamma_below_zero(n) -> None:
+    x = np.array([-0.25, -3.1, -8.5, -9.5, -9.999, -10.5, -57.75, -1000.3])
+    # One term after the other, from above zero down.
+    expected = special.polygamma(n, x - np.floor(x))
+    for i, lowest in enumerate(x):
+        for place in np.arange(lowest, 0):
+            expected[i] -= (-1) ** n * math.factorial(n) * place ** -(n + 1)
+    found = weft.special.polygamma(n, weft.tensor(x))
+    # Halfway between poles both sides cancel, and the terms leave their roundings.
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-9)
+    zeta = weft.special.zeta(weft.tensor(n + 1.0, dtype=weft.float64), weft.tensor(x))
+    scale = (-1) ** (n + 1) * math.factorial(n)
+    np.testing.assert_allclose(scale * zeta.numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_gradient_of_digamma_below_zero() -> None:
+    x = weft.tensor([-9.5, -0.5], dtype=weft.float64, requires_grad=True)
+    weft.digamma(x).sum().backward()
+    assert x.grad is not None
+    reflected = math.pi**2 - special.polygamma(1, [10.5, 1.5])
+    assert x.grad.tolist() == pytest.approx(reflected, rel=1e-12)
+
+
+def test_digamma_next_to_a_pole() -> None:
+    x = np.array([-1e-8, 1e-8, -1 - 2.0**-30, -1 + 2.0**-30])
+    # -1 / distance, and what is left there: minus Euler's constant, or that and 1.
+    rest = np.array([0, 0, 1, 1]) - 0.5772156649015329
+    expected = -1 / (x + [0, 0, 1, 1]) + rest
+    found = weft.digamma(weft.tensor(x))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
+
+
+def test_polygamma_far_away() -> None:
+    infinite = weft.tensor([math.inf], dtype=weft.float64)
+    assert weft.special.polygamma(2, infinite).item() == 0
+    assert math.isnan(weft.special.zeta(weft.tensor(2.5), weft.tensor(-0.5)).item())

@@ -16,8 +16,9 @@ from weft.optim.optimizer import Group, Optimizer
 class LRScheduler:
     """Base class of schedulers.
 
-    Subclasses define `get_lr`, which returns one learning rate a group for `last_epoch`. If that goes
-    by the ones before, `_get_closed_form_lr` may say them from the beginning, for `step(epoch)`.
+    Subclasses define `get_lr`, which returns one learning rate a group for `last_epoch`. If that
+    goes by the ones before, `_get_closed_form_lr` may say them from the beginning, for a step that
+    is asked for.
 
     Args:
         optimizer: whose learning rates to change.

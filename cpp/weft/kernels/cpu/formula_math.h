@@ -617,8 +617,7 @@ inline double digamma(double x) {
   double result = 0;
   if (x < 0) {
     if (x == floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    const double fraction = x - floor(x);
-    result = -pi / tan(pi * fraction);
+    result = -pi / tan(pi * (x - floor(x + 0.5)));  // exact next to a pole on both of its sides
     x = 1 - x;
   }
   for (; x < 10; x += 1) result -= 1 / x;
@@ -635,11 +634,16 @@ inline float digamma(float x) { return static_cast<float>(digamma(static_cast<do
 inline double zeta(double s, double x) {
   if (!(s >= 1)) return nan64;
   if (s == 1 || (x <= 0 && x == floor(x))) return infinity64;
-  double sum = 0;
-  for (int k = 0; k < 10 || x < 0; ++k, x += 1) {
-    if (k > 1000) return std::numeric_limits<double>::quiet_NaN();
-    sum += pow(x, -s);
+  if (x < 0) {
+    // Below zero are the terms from -x down to `last`, of which only whole powers are real.
+    if (s != floor(s)) return nan64;
+    const double last = -x - floor(-x);
+    const double sign = fmod(s, 2.0) == 0 ? 1 : -1;
+    return zeta(s, 1 - last) + sign * zeta(s, last) - sign * zeta(s, 1 - x);
   }
+  if (isinf(x)) return 0;
+  double sum = 0;
+  for (int k = 0; k < 10; ++k, x += 1) sum += pow(x, -s);
   // Bernoulli's numbers B(2j) / (2j)!
   constexpr double terms[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
                               -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
