@@ -460,7 +460,7 @@ def _backward(
         gradient: The gradient of this tensor; may be missing for a single element.
         retain_graph: Keep what was saved, so that backward can run again.
         create_graph: Record backward itself, for higher derivatives.
-        inputs: Accumulate only into these leaves.
+        inputs: Accumulate only into these, which may be results too.
 
     Raises:
         RuntimeError: If there is no graph, or it was freed, or a saved tensor was changed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -350,3 +351,73 @@ def test_a_leaf_whose_shape_has_changed_since() -> None:
     with pytest.raises(weft.ShapeError, match=r"a leaf was \(1, 3\) .* and is \(4, 3\) now"):
         y.backward()
     assert x.grad is None
+
+
+def _result(values=(1.0, 1.0)):
+    x = weft.tensor(list(values), requires_grad=True)
+    return x, x * 1
+
+
+def test_retained_gradient_is_that_of_what_was_written() -> None:
+    _, a = _result()
+    seen: list[list[float]] = []
+    a.register_hook(lambda gradient: seen.append(gradient.tolist()))
+    a.retain_grad()
+    a.mul_(2)
+    a.exp_()
+    (a * 3).sum().backward()
+    assert a.grad.tolist() == [3, 3]
+    assert a.retains_grad
+    # A hook stays with the value that it was given for.
+    assert seen == [[pytest.approx(6 * math.exp(2))] * 2]
+
+
+def test_retained_gradient_of_what_other_results_saw_before() -> None:
+    x, a = _result()
+    a.retain_grad()
+    b = a + 1
+    a.mul_(3)
+    (a.sum() * 2 + b.sum()).backward()
+    assert a.grad.tolist() == [2, 2]
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_retained_gradients_of_views_and_bases_that_are_written() -> None:
+    _, a = _result()
+    a.retain_grad()
+    part = a[:1]
+    part.retain_grad()
+    part.mul_(2)
+    (a * a).sum().backward()
+    assert a.grad.tolist() == [4, 2]
+    assert part.grad is None  # nothing came through it since
+    _, a = _result()
+    part = a[:1]
+    part.retain_grad()
+    a.mul_(2)
+    (part * part).sum().backward()
+    assert part.grad.tolist() == [4]
+
+
+def test_retained_gradient_of_a_pending_tensor_that_is_written() -> None:
+    with weft.lazy():
+        _, a = _result()
+        a.retain_grad()
+        a.mul_(2)
+        (a * a).sum().backward()
+    assert a.grad.tolist() == [4, 4]
+
+
+def test_backward_accumulates_into_results_that_are_named() -> None:
+    x = weft.ones(2, requires_grad=True)
+    other = weft.ones(2, requires_grad=True)
+    h = x * 2
+    loss = (h * h * other).sum()
+    loss.backward(inputs=[x, h, h], retain_graph=True)
+    assert (x.grad.tolist(), h.grad.tolist(), other.grad) == ([8, 8], [4, 4], None)
+    assert h.retains_grad
+    weft.autograd.backward(loss, inputs=h)
+    assert (x.grad.tolist(), h.grad.tolist()) == ([8, 8], [8, 8])
+    (first, second) = (x * 2).chunk(2)
+    (first * second).sum().backward(inputs=[first])
+    assert (first.grad.tolist(), second.grad) == ([2], None)

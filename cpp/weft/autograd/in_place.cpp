@@ -170,7 +170,7 @@ static void keep_up(TensorData& tensor, Values& inputs, const Change& change) {
 
 // Whether a write can wait, as the op without it would: the tensor gets what comes of it then.
 static bool can_wait(TensorData& tensor, const Values& inputs) {
-  if (!modes.lazy || tensor.base()) return false;
+  if (!modes.lazy || tensor.base() || tensor.retained) return false;
   const Value& value = tensor.value();
   if (value->pending) return modes.grad || !tensor.requires_grad();
   // A loss that is added up, say. Nobody else sees this memory; what a model keeps, such as
@@ -220,6 +220,7 @@ void take_written(TensorData& tensor, Value written) {
   attach_custom(std::make_unique<ViewWrite>(tensor.view_chain(), base_old), operands,
                 std::span(&base_new, 1), graph::current_position());
   base->rebind(std::move(base_new));
+  if (tensor.retained) tensor.value();  // from now on the gradient of what was written
 }
 
 }  // namespace weft::autograd

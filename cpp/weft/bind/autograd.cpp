@@ -99,7 +99,8 @@ nb::tuple run_backward(const std::vector<TensorObject>& tensors,
       base::fail(ErrorKind::gradient,
                  "One of the differentiated Tensors does not require grad (input ", i, ")");
     }
-    request.inputs.push_back(value);
+    if (accumulate) retain_grad((*inputs)[i]);
+    request.inputs.push_back(accumulate ? (*inputs)[i].value() : value);
   }
   const bool waits = autograd::gradients_can_wait(request);
   if (!waits) compute(request);

@@ -30,6 +30,8 @@ struct HeldFunction {
   Object function;
 };
 
+// Lets a tensor that is no leaf keep its gradient.
+void retain_grad(const TensorObject& tensor);
 nb::object wrap_node(Node* node, int32_t row);
 // The arguments of an op that are no tensors and not what they are by default, as texts.
 nb::dict attribute_texts(const Op* op, const graph::Attributes& attributes);

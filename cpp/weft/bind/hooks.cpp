@@ -108,15 +108,6 @@ void remove_hook(uint64_t id) {
   }
 }
 
-void retain_grad(const TensorObject& tensor) {
-  Node& node = producer_of(tensor, "retain_grad");
-  if (node.is_leaf() || tensor.data().retains_grad) return;
-  const Value value = tensor.value();
-  node.extra().retained.push_back(
-      {value->output, value->row, ++hook_ids, std::make_shared<RetainHook>(tensor.ptr())});
-  tensor.data().retains_grad = true;
-}
-
 nb::tuple gradient_edge(const TensorObject& tensor) {
   Node& node = producer_of(tensor, "get the gradient edge");
   return nb::make_tuple(wrap_node(&node, tensor.value()->row),
@@ -173,6 +164,15 @@ Node* own_node(const PyTensor& tensor) {
 
 }  // namespace
 
+void retain_grad(const TensorObject& tensor) {
+  Node& node = producer_of(tensor, "retain_grad");
+  if (node.is_leaf() || tensor.data().retained) return;
+  const Value value = tensor.value();
+  tensor.data().retained = ++hook_ids;
+  node.extra().retained.push_back(
+      {value->output, value->row, hook_ids, std::make_shared<RetainHook>(tensor.ptr())});
+}
+
 void track(PyObject* tensor) {
   if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
   reinterpret_cast<PyTensor*>(tensor)->tracked = true;
@@ -219,7 +219,7 @@ void define_hooks(nb::module_& module) {
              "Return the node a tensor's gradient arrives at, and which output of it.");
   module.def("retain_grad", retain_grad, "Keep the gradient of a tensor that is no leaf.");
   module.def(
-      "retains_grad", [](const TensorObject& tensor) { return tensor.data().retains_grad; },
+      "retains_grad", [](const TensorObject& tensor) { return tensor.data().retained != 0; },
       "Tell whether retain_grad was asked for.");
   module.def("push_save_hooks", push_save_hooks, nb::arg().none(), nb::arg().none(),
              "Start packing saved tensors.");

@@ -15,6 +15,7 @@ TensorData::~TensorData() {
   if (tied) [[unlikely]]
     leave_ties(*this);
   stop_being_leaf();
+  retained = 0;
   hold(Value());
   // A long chain of gradients goes one by one, not each inside the next.
   TensorRef next = std::move(grad);
@@ -26,6 +27,24 @@ void TensorData::stop_being_leaf() {
       value_->producer->extras->leaf->tensor == this) {
     value_->producer->extras->leaf->tensor = nullptr;
   }
+}
+
+void TensorData::move_retained(Value& value) {
+  settle(value);
+  if (value_->producer == value->producer && value_->output == value->output &&
+      value_->row == value->row)
+    return;
+  std::vector<OutputHook>& hooks = value_->producer->extra().retained;
+  const auto found = std::ranges::find(hooks, retained, &OutputHook::id);
+  if (found == hooks.end()) return;
+  OutputHook hook = std::move(*found);
+  hooks.erase(found);
+  if (!value->producer || value->producer->is_leaf()) {
+    retained = 0;
+    return;
+  }
+  hook.output = value->output, hook.row = value->row;
+  value->producer->extra().retained.push_back(std::move(hook));
 }
 
 void TensorData::set_requires_grad(bool wanted) {

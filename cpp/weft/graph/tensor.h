@@ -56,7 +56,7 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
 
   base::Ref<TensorData> grad;
   void* wrapper = nullptr;  // bind's Python object, borrowed
-  bool retains_grad = false;
+  uint64_t retained = 0;  // the hook of retain_grad at its value's node; 0: none
   bool tied = false;  // to others that must share its memory (graph/ties.h)
   uint32_t made_in =
       modes.vmap ? vmap_now() : 0;  // the call of vmap inside which it was made; 0: none
@@ -70,7 +70,11 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
   void refresh();
   // Gradients of the leaf that it was no longer go to it.
   void stop_being_leaf();
+  // The gradient that is kept is that of the value the tensor has now.
+  void move_retained(Value& value);
   void hold(Value value) {
+    if (retained) [[unlikely]]
+      move_retained(value);
     if (value_) --value_->handles;
     value_ = std::move(value);
     if (value_) ++value_->handles;

@@ -56,14 +56,14 @@ def backward(
     create_graph: bool = False,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate the gradients of tensors into the leaves of their graph.
+    """Accumulate the gradients of tensors into `.grad` of the leaves of their graph.
 
     Args:
         tensors: What to differentiate.
         grad_tensors: Their gradients; None for tensors of one element.
         retain_graph: Keep what was saved, so that backward can run again.
         create_graph: Record backward itself, for higher derivatives.
-        inputs: Accumulate only into these leaves.
+        inputs: Accumulate only into these, which may be results too.
 
     Example:
         >>> import weft
