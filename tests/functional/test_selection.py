@@ -178,3 +178,15 @@ def test_functions_that_write_are_the_methods() -> None:
     names = [name for name in METHODS if name.endswith("_") and hasattr(weft, name)]
     assert {"add_", "div_", "index_put_", "scatter_", "scatter_add_", "sub_"} <= set(names)
     assert [name for name in names if getattr(weft, name) is not METHODS[name]] == []
+
+
+def test_index_fill_counts_the_gradient_of_a_slice_once() -> None:
+    x = weft.ones(2, 3, requires_grad=True)
+    value = weft.tensor(2.0, requires_grad=True)
+    filled = weft.index_fill(x, 1, weft.tensor([0, 2, 2]), value)
+    assert filled.tolist() == [[2, 1, 2], [2, 1, 2]]
+    filled.sum().backward()
+    assert value.grad is not None
+    assert x.grad is not None
+    assert value.grad.item() == 4
+    assert x.grad.tolist() == [[0, 1, 0], [0, 1, 0]]

@@ -337,7 +337,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         raise _core.ShapeError(
             f"index_fill(): value must be a number or 0-d; value is {tuple(value.shape)}."
         )
-    return _put_slices(input, dim, index, value.to(input.dtype))
+    # A mask, not one write an index: the gradient of the value counts each slice once.
+    count = input.shape[wrap_dim(dim, input.ndim)] if input.ndim > 0 else 1
+    chosen = ops.zeros((count,), dtype=_core.bool)
+    chosen = _put_slices(chosen, 0, index, ops.full((), True))
+    shape = [1] * input.ndim
+    if shape:
+        shape[dim] = count
+    return ops.where(chosen.reshape(shape), value.to(input.dtype), input)
 
 
 @composite()
