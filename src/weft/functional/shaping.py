@@ -651,6 +651,10 @@ def _surrounded(input: Tensor, edges: list[int], value: Any) -> Tensor:
 def _padded(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
     """Pad one dimension with elements of its own."""
     size = input.shape[dim]
+    if mode == "circular" and min(before, after) < 0 < size + min(before, 0) + min(after, 0):
+        # What is cropped does not come back at the other end.
+        input = ops.slice(input, dim, max(-before, 0), size + min(after, 0))
+        size, before, after = input.shape[dim], max(before, 0), max(after, 0)
     longest = {"reflect": size - 1, "circular": size}.get(mode, max(before, after))
     if size == 0 or max(before, after) > longest or min(before, after) <= -size:
         raise _core.ShapeError(
