@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import weft
@@ -163,3 +165,29 @@ def test_losses_go_by_pytorchs_names() -> None:
     x, y = weft.rand(3, 4, requires_grad=True), weft.rand(3, 4)
     assert nn.functional.mse_loss(x, y).grad_fn.name() == "MseLossBackward0"
     assert nn.BCELoss(reduction="sum")(x, y).grad_fn.name() == "BinaryCrossEntropyBackward0"
+
+
+@pytest.mark.parametrize(
+    ("reduction", "expected"), [("none", [0.0, math.inf, math.log(3)]), ("sum", math.inf)]
+)
+def test_ctc_loss_without_steps(reduction, expected):
+    logs = weft.zeros(2, 3, 3).log_softmax(2)
+    targets = weft.tensor([[1], [1], [1]])
+    found = nn.functional.ctc_loss(logs, targets, [0, 0, 1], [0, 1, 0], reduction=reduction)
+    assert found.tolist() == (pytest.approx(expected) if reduction == "none" else expected)
+
+
+def test_gradient_of_ctc_loss_without_steps():
+    x = weft.zeros(2, 3, 2, requires_grad=True)
+    loss = nn.functional.ctc_loss(
+        x.log_softmax(2),
+        weft.tensor([1]),
+        [0, 0, 1],
+        [0, 1, 0],
+        reduction="sum",
+        zero_infinity=True,
+    )
+    loss.backward()
+    assert loss.item() == pytest.approx(math.log(2))
+    assert x.grad[0].tolist() == [[0, 0], [0, 0], [pytest.approx(-0.5), pytest.approx(0.5)]]
+    assert x.grad[1].abs().sum() == 0
