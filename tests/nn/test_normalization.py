@@ -125,3 +125,42 @@ def test_bias_can_be_left_out():
         assert layer.bias is None
         assert layer.weight is not None
         layer.reset_parameters()
+
+
+def test_statistics_are_left_alone_once_they_are_not_tracked():
+    module = nn.BatchNorm1d(1)
+    module.track_running_stats = False
+    found = module(weft.tensor([[1.0], [3.0]]))
+    assert found.flatten().tolist() == pytest.approx([-1, 1], abs=1e-4)
+    assert module.running_mean.tolist() == [0]
+    assert module.running_var.tolist() == [1]
+    assert module.num_batches_tracked.item() == 0
+    module.running_mean.fill_(5.0)
+    module.reset_running_stats()
+    assert module.running_mean.tolist() == [5]
+    # Evaluation uses what there is.
+    assert module.eval()(weft.tensor([[6.0]])).item() == pytest.approx(1, abs=1e-4)
+    instance = nn.InstanceNorm1d(1, track_running_stats=True).eval()
+    instance.track_running_stats = False
+    found = instance(weft.tensor([[[1.0, 3.0]]]))
+    assert found.flatten().tolist() == pytest.approx([-1, 1], abs=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+def test_half_precision_with_parameters_and_statistics_of_float32(dtype):
+    x = weft.tensor([[1.0, 200.0], [3.0, 201.0]], dtype=dtype, requires_grad=True)
+    weight, bias = weft.tensor([2.0, 3.0], requires_grad=True), weft.tensor([0.5, 0.0])
+    mean, variance = weft.zeros(2), weft.ones(2)
+    normal = nn.functional.batch_norm(x, mean, variance, weight, bias, training=True)
+    assert normal.dtype == dtype
+    assert mean.tolist() == pytest.approx([0.2, float(x[:, 1].mean(dtype=weft.float32)) / 10])
+    normal.sum().backward()
+    assert (x.grad.dtype, weight.grad.dtype) == (dtype, weft.float32)
+    for found in (
+        nn.functional.batch_norm(x, mean, variance),
+        nn.functional.group_norm(x, 1, weight, bias),
+        nn.functional.layer_norm(x, (2,), weight, bias),
+        nn.functional.rms_norm(x, (2,), weight),
+        nn.functional.instance_norm(x[:, :, None].expand(2, 2, 3), mean, variance, weight, bias),
+    ):
+        assert found.dtype == dtype

@@ -29,6 +29,11 @@ def _track(running: Tensor | None, new: Tensor, momentum: float) -> None:
         running.lerp_(new.detach().to(running.dtype), momentum)
 
 
+def _widened(input: Tensor) -> Tensor:
+    """Return half precision as float32: statistics are, and parameters may be."""
+    return input.to(_core.float32) if input.dtype in (_core.float16, _core.bfloat16) else input
+
+
 def _scaled(
     input: Tensor, mean: Tensor, scale: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> Tensor:
@@ -52,12 +57,12 @@ def _normalized(
     """Normalise the channels of (N, C, ...) by statistics of each."""
     shape = [1, -1] + [1] * (input.ndim - 2)
     output = _scaled(
-        input,
+        _widened(input),
         mean.reshape(shape),
         ops.rsqrt(variance + eps).reshape(shape),
         None if weight is None else weight.reshape(shape),
         None if bias is None else bias.reshape(shape),
-    )
+    ).to(input.dtype)
     show_as(output, "NativeBatchNormBackward0")
     return output
 
@@ -91,9 +96,10 @@ def rms_norm(
             f"rms_norm(input, weight): weight must be of shape {tuple(shape)}; weight is "
             f"{tuple(weight.shape)}, input is {tuple(input.shape)}."
         )
-    power = ops.mean(ops.square(input), list(range(-len(shape), 0)), True)
-    result = input * ops.rsqrt(power + (finfo(input.dtype).eps if eps is None else eps))
-    return result if weight is None else result * weight
+    wide = _widened(input)
+    power = ops.mean(ops.square(wide), list(range(-len(shape), 0)), True)
+    result = wide * ops.rsqrt(power + (finfo(wide.dtype).eps if eps is None else eps))
+    return (result if weight is None else result * weight).to(input.dtype)
 
 
 @composite("NativeGroupNormBackward0")
@@ -133,7 +139,8 @@ def group_norm(
     if input.numel() == 0:
         return ops.alias(input)
     # Parameters and statistics against the input as (N, groups, channels of one, rest).
-    grouped = input.reshape(input.shape[0], num_groups, input.shape[1] // num_groups, -1)
+    sizes = (input.shape[0], num_groups, input.shape[1] // num_groups, -1)
+    grouped = _widened(input).reshape(sizes)
     shape = (num_groups, -1, 1)
     variance = ops.var(grouped, [2, 3], correction=0, keepdim=True)
     result = _scaled(
@@ -143,7 +150,7 @@ def group_norm(
         None if weight is None else weight.reshape(shape),
         None if bias is None else bias.reshape(shape),
     )
-    return result.reshape(input.shape)
+    return result.to(input.dtype).reshape(input.shape)
 
 
 def batch_norm(
@@ -197,7 +204,8 @@ def batch_norm(
             f"{tuple(input.shape)}."
         )
     dims = [dim for dim in range(input.ndim) if dim != 1]
-    mean, variance = ops.mean(input, dims), ops.var(input, dims, correction=0)
+    wide = _widened(input)
+    mean, variance = ops.mean(wide, dims), ops.var(wide, dims, correction=0)
     output = _normalized(input, mean, variance, weight, bias, eps)
     if running_mean is not None or running_var is not None:
         with no_grad():
@@ -240,7 +248,8 @@ def instance_norm(
     if running_mean is not None or running_var is not None:
         with no_grad():
             dims: Any = list(range(2, input.ndim))
-            mean, variance = ops.mean(input.detach(), dims), ops.var(input.detach(), dims)
+            wide = _widened(input.detach())
+            mean, variance = ops.mean(wide, dims), ops.var(wide, dims)
             _track(running_mean, ops.mean(mean, 0), momentum)
             _track(running_var, ops.mean(variance, 0), momentum)
     return group_norm(input, input.shape[1], weight, bias, eps)

@@ -238,7 +238,9 @@ class RunningNorm(Module):
         self.register_buffer("num_batches_tracked", count)
 
     def reset_running_stats(self) -> None:
-        """Forget the running statistics."""
+        """Forget the running statistics, if they are tracked."""
+        if not self.track_running_stats:
+            return
         if self.running_mean is not None and self.running_var is not None:
             self.running_mean.zero_()
             self.running_var.fill_(1)
@@ -287,19 +289,22 @@ class _BatchNorm(RunningNorm):
         """Normalise `input` and, while training, keep count of its statistics."""
         self._check(input)
         momentum = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
+        # `track_running_stats` may have changed since the statistics were made.
+        tracks = self.training and self.track_running_stats
+        if tracks and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 # A plain average over all batches so far.
                 momentum = 1.0 / float(self.num_batches_tracked)
-        by_batch = self.training or self.running_mean is None
+        without = self.running_mean is None and self.running_var is None
+        used = tracks or not self.training
         return F.batch_norm(
             input,
-            self.running_mean,
-            self.running_var,
+            self.running_mean if used else None,
+            self.running_var if used else None,
             self.weight,
             self.bias,
-            by_batch,
+            self.training or without,
             momentum,
             self.eps,
         )
@@ -385,7 +390,7 @@ class _InstanceNorm(RunningNorm):
             self.running_var,
             self.weight,
             self.bias,
-            self.training or self.running_mean is None,
+            self.training or not self.track_running_stats,
             self.momentum or 0.0,
             self.eps,
         )
