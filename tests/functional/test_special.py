@@ -117,7 +117,7 @@ def test_digamma_next_to_a_pole() -> None:
     x = np.array([-1e-8, 1e-8, -1 - 2.0**-30, -1 + 2.0**-30])
     # -1 / distance, and what is left there: minus Euler's constant, or that and 1.
     rest = np.array([0, 0, 1, 1]) - 0.5772156649015329
-    expected = -1 / (x + [0, 0, 1, 1]) + rest
+    expected = -1 / (x + np.array([0, 0, 1, 1])) + rest
     found = weft.digamma(weft.tensor(x))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
 

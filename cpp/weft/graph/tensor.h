@@ -56,8 +56,8 @@ struct TensorData final : base::RefCounted<TensorData>, base::Pooled<TensorData>
 
   base::Ref<TensorData> grad;
   void* wrapper = nullptr;  // bind's Python object, borrowed
-  uint64_t retained = 0;  // the hook of retain_grad at its value's node; 0: none
-  bool tied = false;  // to others that must share its memory (graph/ties.h)
+  uint64_t retained = 0;    // the hook of retain_grad at its value's node; 0: none
+  bool tied = false;        // to others that must share its memory (graph/ties.h)
   uint32_t made_in =
       modes.vmap ? vmap_now() : 0;  // the call of vmap inside which it was made; 0: none
 
