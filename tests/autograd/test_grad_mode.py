@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -136,3 +137,29 @@ def test_a_view_keeps_its_history_wherever_it_is_read() -> None:
     assert view.requires_grad
     view.backward()
     assert x.grad.tolist() == [3, 0]
+
+
+def test_generators_get_what_is_thrown_into_them() -> None:
+    closed: list[bool] = []
+
+    @weft.no_grad()
+    def numbers() -> Any:
+        try:
+            yield 1
+        except ValueError:
+            yield weft.is_grad_enabled()
+        finally:
+            closed.append(weft.is_grad_enabled())
+
+    running = numbers()
+    assert next(running) == 1
+    assert running.throw(ValueError) is False
+    assert weft.is_grad_enabled()
+    running.close()
+    assert closed == [False]
+    running = numbers()
+    next(running)
+    with pytest.raises(KeyError, match="other"):
+        running.throw(KeyError("other"))
+    assert closed == [False, False]
+    assert weft.is_grad_enabled()

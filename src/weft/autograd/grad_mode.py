@@ -41,14 +41,21 @@ class _Mode:
             def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
                 with self._again():
                     generator = function(*args, **kwargs)
-                sent: Any = None
+                resume, given = generator.send, None
                 while True:
                     with self._again():
                         try:
-                            item = generator.send(sent)
+                            item = resume(given)
                         except StopIteration as stop:
                             return stop.value
-                    sent = yield item
+                    try:
+                        resume, given = generator.send, (yield item)
+                    except GeneratorExit:
+                        with self._again():
+                            generator.close()
+                        raise
+                    except BaseException as error:  # noqa: BLE001 - what the consumer throws
+                        resume, given = generator.throw, error
 
             return generate
 
