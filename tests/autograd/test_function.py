@@ -577,3 +577,24 @@ def test_a_long_chain() -> None:
         y = Pass.apply(y)
     del x, y
     assert weft._core.live_nodes() == before
+
+
+def test_defaults_of_forward_are_inputs() -> None:
+    class Scale(Function):
+        @staticmethod
+        def forward(x: Any, factor: float = 2.0, more: float = 3.0) -> Any:
+            return x * factor * more
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            _, ctx.factor, ctx.more = inputs
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * ctx.factor * ctx.more, None, None
+
+    x = weft.ones(1, requires_grad=True)
+    Scale.apply(x).backward()
+    assert x.grad.tolist() == [6]
+    Scale.apply(x, 5.0).backward()
+    assert x.grad.tolist() == [21]

@@ -291,6 +291,8 @@ class Function:
             >>> Twice.apply(weft.tensor([1.0], requires_grad=True)).grad_fn.name()
             'TwiceBackward'
         """
+        if cls.setup_context is not Function.setup_context:
+            args = _with_defaults(cls, args)
         rows = None
         if any(map(_core.is_row, args)):
             if not any(map(_core.has_rows, args)):
@@ -316,6 +318,15 @@ class Function:
         else:
             outputs = _without_history(args, outputs, state.dirty)
         return outputs if isinstance(output, tuple) else outputs[0]
+
+
+def _with_defaults(function: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of forward, with the defaults of those that were not given."""
+    forward: Any = function.forward
+    code = getattr(forward, "__code__", None)
+    defaults = getattr(forward, "__defaults__", None) or ()
+    missing = code.co_argcount - len(args) if code else 0
+    return args + defaults[len(defaults) - missing :] if 0 < missing <= len(defaults) else args
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
