@@ -44,3 +44,17 @@ def test_errors():
         layer(*[weft.zeros(2, 1, 6)] * 3)
     with pytest.raises(RuntimeError, match="is_causal needs attn_mask"):
         layer(*[weft.zeros(2, 1, 8)] * 3, is_causal=True)
+
+
+def test_batches_without_examples():
+    x = weft.zeros(0, 3, 4, requires_grad=True)
+    attention = nn.MultiheadAttention(4, 2, batch_first=True)
+    hidden = weft.zeros(0, 3, dtype=weft.bool)
+    seen, weights = attention(x, x, x, key_padding_mask=hidden)
+    assert (seen.shape, weights.shape) == ((0, 3, 4), (0, 3, 3))
+    assert attention(x, x, x, need_weights=False)[0].shape == (0, 3, 4)
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    layer(x).sum().backward()
+    assert x.grad.shape == (0, 3, 4)
+    decoder = nn.TransformerDecoderLayer(4, 2, 8, batch_first=True)
+    assert decoder(x, weft.zeros(0, 5, 4)).shape == (0, 3, 4)

@@ -171,17 +171,18 @@ def multi_head_attention_forward(
             weights = ops.mean(weights, 1)
         weights = weights.squeeze(0) if alone else weights
     else:
-        mixed = _by_heads(q, k, v, mask, chance, batch)
+        mixed = _by_heads(q, k, v, mask, chance, num_heads)
     mixed = mixed.transpose(0, 1).reshape(length * batch, width)
-    result = ops.linear(mixed, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    result = ops.linear(mixed, out_proj_weight, out_proj_bias)
+    result = result.reshape(length, batch, result.shape[-1])
     return (result.squeeze(1) if alone else result), weights
 
 
 def _by_heads(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, chance: float, batch: int
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, chance: float, heads: int
 ) -> Tensor:
     """Attend without the weights."""
-    heads = q.shape[0] // batch
+    batch = q.shape[0] // heads
     q, k, v = (part.reshape(batch, heads, *part.shape[1:]) for part in (q, k, v))
     if mask is not None:
         several = mask.shape[0] == batch * heads
