@@ -334,10 +334,23 @@ def binary_cross_entropy(
             f"binary_cross_entropy(input, target): the shapes must be equal; input is "
             f"{tuple(input.shape)}, target is {tuple(target.shape)}."
         )
+    _refuse_no_probabilities(input)
     values = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
     if weight is not None:
         values = values * weight
     return reduced("binary_cross_entropy", values, reduction)
+
+
+def _refuse_no_probabilities(input: Tensor) -> None:
+    """Raise if numbers that are there already are no probabilities; what is pending stays so."""
+    if _core.is_lazy() or _core.is_row(input) or input.numel() == 0:
+        return
+    least, most = ops.amin(input.detach()).item(), ops.amax(input.detach()).item()
+    if not (least >= 0 and most <= 1):
+        raise _core.ArgumentError(
+            "binary_cross_entropy(): input must be between 0 and 1; its elements are between "
+            f"{least} and {most}. For scores there is binary_cross_entropy_with_logits."
+        )
 
 
 def _bounded_log(input: Tensor) -> Tensor:
