@@ -138,6 +138,21 @@ DIFFERENCES = (
         "0.854",
     ),
     Difference(
+        "torch.nn.functional.ctc_loss",
+        "has gradients of zero for a target that cannot be, whose loss is infinite, not NaN",
+        """
+        logs = torch.zeros(1, 1, 3, requires_grad=True)
+        of_two = torch.tensor([[1, 2]])
+        loss = torch.nn.functional.ctc_loss(
+            logs.log_softmax(2), of_two, torch.tensor([1]), torch.tensor([2])
+        )
+        loss.backward()
+        logs.grad.flatten().tolist()
+        """,
+        "[0.0, 0.0, 0.0]",
+        "[nan, nan, nan]",
+    ),
+    Difference(
         "",
         "Ops on a subclass of Tensor give plain tensors, and `__torch_function__` is not asked.",
         """

@@ -195,7 +195,7 @@ def test_gradient_of_ctc_loss_without_steps():
 
 @pytest.mark.parametrize("values", [[1.5, 0.5], [-0.5, 0.5], [math.nan, 0.5]])
 def test_binary_cross_entropy_takes_probabilities(values):
-    with pytest.raises(ValueError, match="binary_cross_entropy.*between 0 and 1"):
+    with pytest.raises(ValueError, match=r"binary_cross_entropy.*between 0 and 1"):
         F.binary_cross_entropy(weft.tensor(values), weft.tensor([1.0, 0.0]))
     edges = F.binary_cross_entropy(weft.tensor([0.0, 1.0]), weft.tensor([0.0, 1.0]))
     assert edges.item() == 0
