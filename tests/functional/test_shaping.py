@@ -54,7 +54,7 @@ def test_repeats_are_copies():
 
 def test_padding_modes():
     x = weft.arange(4)
-    assert weft.nn.functional.pad(x, (-1, 2), "circular").tolist() == [1, 2, 3, 0, 1]
+    assert weft.nn.functional.pad(x, (-1, 2), "circular").tolist() == [1, 2, 3, 1, 2]
     assert weft.nn.functional.pad(x, (3, -2), "reflect").tolist() == [3, 2, 1, 0, 1]
     for pad, mode in (((4, 0), "reflect"), ((5, 0), "circular"), ((-4, 0), "replicate")):
         with pytest.raises(ValueError, match=rf"pad.*{mode}"):
