@@ -190,3 +190,67 @@ def test_index_fill_counts_the_gradient_of_a_slice_once() -> None:
     assert x.grad is not None
     assert value.grad.item() == 4
     assert x.grad.tolist() == [[0, 1, 0], [0, 1, 0]]
+
+
+NEGATIVE = weft.tensor([-1])
+X = weft.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda i: X.gather(0, i),
+        lambda i: X.index_select(0, i),
+        lambda i: X.scatter(0, i, X),
+        lambda i: X.scatter(0, i, 1.0),
+        lambda i: X.clone().scatter_(0, i, 1.0),
+        lambda i: X.scatter(0, i, X, reduce="multiply"),
+        lambda i: X.scatter_add(0, i, X),
+        lambda i: X.scatter_reduce(0, i, X, "amax"),
+        lambda i: X.scatter_reduce(0, i, X, "mean", include_self=False),
+        lambda i: X.index_reduce(0, i, weft.ones(1), "prod"),
+        lambda i: X.index_add(0, i, weft.ones(1)),
+        lambda i: X.index_copy(0, i, weft.ones(1)),
+        lambda i: X.clone().index_copy_(0, i, weft.ones(1)),
+        lambda i: weft.take_along_dim(X, i),
+    ],
+)
+@pytest.mark.parametrize("place", [-1, -3, -4, 3])
+@pytest.mark.filterwarnings("ignore:more than 20 plans")  # one by one, to find the example
+def test_places_that_must_not_be_negative(pick, place):
+    index = weft.tensor([place])
+    with pytest.raises(IndexError, match=f"{place}"):
+        pick(index)
+    many = weft.tensor([[1], [place], *[[0]] * 6])
+    with pytest.raises(IndexError):
+        weft.vmap(pick)(many)
+    with pytest.raises(IndexError, match=f"{place}"):
+        weft.map(lambda i: pick(i).sum(), list(many))
+
+
+@pytest.mark.parametrize(
+    ("pick", "expected"),
+    [
+        (lambda x, i: x[i], [2.0]),
+        (lambda x, i: x.take(i), [2.0]),
+        (lambda x, i: x.put(i, weft.ones(1)), [0.0, 1.0, 1.0]),
+        (lambda x, i: x.put(i, weft.ones(1), accumulate=True), [0.0, 1.0, 3.0]),
+        (lambda x, i: x.index_fill(0, i, 7.0), [0.0, 1.0, 7.0]),
+        (lambda x, i: x.index_put((i,), weft.ones(1)), [0.0, 1.0, 1.0]),
+        (lambda x, i: x.index_put((i,), weft.ones(1), accumulate=True), [0.0, 1.0, 3.0]),
+        (lambda x, i: weft.take_along_dim(x, i, 0), [2.0]),
+    ],
+)
+def test_places_that_count_from_the_end(pick, expected):
+    assert pick(X, NEGATIVE).tolist() == expected
+    own, indices = X.repeat(2, 1), weft.tensor([[-1], [2]])
+    assert weft.vmap(pick)(own, indices).tolist() == [expected, expected]
+    assert weft.vmap(pick, in_dims=(None, 0))(X, indices).tolist() == [expected, expected]
+    rows = weft.map(lambda i: pick(X + 0, i), list(indices.repeat(4, 1)))
+    assert [row.tolist() for row in rows] == [expected] * 8
+    x = own.clone().requires_grad_()
+    weft.vmap(pick)(x, indices).sum().backward()
+    assert x.grad[0].tolist() == x.grad[1].tolist()
+    for place in (-4, 3):
+        with pytest.raises(IndexError):
+            pick(X, weft.tensor([place]))

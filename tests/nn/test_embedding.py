@@ -56,3 +56,25 @@ def test_errors():
 def test_text():
     assert repr(nn.Embedding(5, 3, padding_idx=1)) == "Embedding(5, 3, padding_idx=1)"
     assert repr(nn.Embedding(5, 3, max_norm=1.0)) == "Embedding(5, 3, max_norm=1.0)"
+
+
+def test_indices_do_not_count_from_the_end():
+    table = nn.Embedding(3, 2)
+    for place in (-1, -3):
+        with pytest.raises(IndexError, match=f"{place}"):
+            table(weft.tensor([place]))
+        with pytest.raises(IndexError, match=f"{place}"):
+            nn.functional.embedding(weft.tensor([place]), table.weight, max_norm=1.0)
+        with pytest.raises(IndexError, match=f"{place}"):
+            weft.vmap(table)(weft.tensor([[0], [place]]))
+        with pytest.raises(IndexError, match=f"{place}"):
+            weft.map(table, list(weft.tensor([[0], [place], *[[1]] * 6])))
+        for mode in ("sum", "mean", "max"):
+            with pytest.raises(IndexError, match=f"{place}"):
+                nn.EmbeddingBag(3, 2, mode=mode)(weft.tensor([[0, place]]))
+
+
+@pytest.mark.parametrize("row", [-4, 3])
+def test_a_padding_row_of_bags_is_a_row(row):
+    with pytest.raises(IndexError, match=f"{row}"):
+        nn.functional.embedding_bag(weft.tensor([[0]]), weft.zeros(3, 2), padding_idx=row)

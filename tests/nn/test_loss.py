@@ -200,3 +200,20 @@ def test_binary_cross_entropy_takes_probabilities(values):
     edges = F.binary_cross_entropy(weft.tensor([0.0, 1.0]), weft.tensor([0.0, 1.0]))
     assert edges.item() == 0
     assert F.binary_cross_entropy(weft.zeros(0), weft.zeros(0), reduction="sum").item() == 0
+
+
+@pytest.mark.parametrize("place", [-1, -2, -4, 3])
+def test_classes_do_not_count_from_the_end(place):
+    scores, target = weft.zeros(2, 3), weft.tensor([0, place])
+    for loss in (
+        lambda: F.nll_loss(scores, target),
+        lambda: F.cross_entropy(scores, target),
+        lambda: F.cross_entropy(scores, target, weight=weft.ones(3)),
+        lambda: F.cross_entropy(scores, target, label_smoothing=0.1),
+        lambda: F.multi_margin_loss(scores, target),
+    ):
+        with pytest.raises(IndexError, match=f"{place}"):
+            loss()
+    if place != -1:  # there it ends the list
+        with pytest.raises(IndexError, match=f"{place}"):
+            F.multilabel_margin_loss(scores, weft.tensor([[0, place, -1]] * 2))

@@ -14,8 +14,8 @@ namespace weft::kernels {
 using tensor::Array;
 using tensor::Dims;
 
-// The first value that is not in [-size, size).
-std::optional<int64_t> find_out_of_range(const Array& indices, int64_t size);
+// The first value that is not in [lowest, size); lowest is 0 or -size.
+std::optional<int64_t> find_out_of_range(const Array& indices, int64_t lowest, int64_t size);
 
 // What a written value does to the one that is there. Both have the same dtype.
 enum class Combine : uint8_t { assign, add, multiply, maximum, minimum };

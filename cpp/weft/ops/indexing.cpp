@@ -25,8 +25,13 @@ void require_same_dtype(const Call& call, size_t input, std::string_view name) {
                " is ", name_of(call.in(input).dtype));
 }
 
-void check_range(const Call& call, const Array& indices, int64_t size, int64_t dim) {
-  if (const auto bad = kernels::find_out_of_range(indices, size)) {
+// Whether negative indices count from the end: where one writes `x[i]`, and in what follows it.
+enum class Negative : uint8_t { from_end, refused };
+
+void check_range(const Call& call, const Array& indices, int64_t size, int64_t dim,
+                 Negative negative) {
+  const int64_t lowest = negative == Negative::from_end ? -size : 0;
+  if (const auto bad = kernels::find_out_of_range(indices, lowest, size)) {
     call.fail(ErrorKind::index, "index ", *bad, " is out of bounds for dimension ", dim,
               " with size ", size);
   }
@@ -64,7 +69,7 @@ void check_elements(const Call& call) {
 Places element_places(const Call& call, const Array& array) {
   const int64_t dim = call.dim("dim", call.in(0).rank());
   const Array indices = call.contiguous(1, DType::i64);
-  check_range(call, indices, array.sizes[dim], dim);
+  check_range(call, indices, array.sizes[dim], dim, Negative::refused);
   return Places::of_elements(array, at_least_1d(indices), dim);
 }
 
@@ -100,11 +105,13 @@ Combine combine_of(const Call& call) {
 // An array that is indexed in `dims` by several integer tensors, broadcast to each other.
 struct Indexing {
   std::span<const Value> indices;
+  Negative negative;
   Dims dims, index_sizes, result_sizes;
   int64_t before = 0;  // dimensions of the result in front of those of the indices
 
-  Indexing(const Call& call, const Dims& sizes, std::span<const Value> indices, const Dims& given)
-      : indices(indices) {
+  Indexing(const Call& call, const Dims& sizes, std::span<const Value> indices, const Dims& given,
+           Negative negative = Negative::from_end)
+      : indices(indices), negative(negative) {
     call.require(!indices.empty() && given.size() == indices.size(), ErrorKind::shape,
                  "dims must name one dimension for each of indices; got ", given, " for ",
                  indices.size(), " indices");
@@ -137,7 +144,7 @@ struct Indexing {
     base::SmallVector<Array, 2> checked;
     for (size_t k = 0; k < dims.size(); ++k) {
       checked.push_back(spread(indices[k].array(), index_sizes, DType::i64));
-      check_range(call, checked.back(), array.sizes[dims[k]], dims[k]);
+      check_range(call, checked.back(), array.sizes[dims[k]], dims[k], negative);
     }
     return Places(array, checked, dims, before);
   }
@@ -149,14 +156,15 @@ Indexing index_dims(const Call& call) {
 }
 Indexing index_one_dim(const Call& call) {
   const Dims dims{call.dim("dim", call.in(0).rank())};
-  return {call, at_least_1d(call.in(0)).sizes, call.inputs.subspan(1), dims};
+  return {call, at_least_1d(call.in(0)).sizes, call.inputs.subspan(1), dims, Negative::refused};
 }
 Indexing index_rows(const Call& call) {
-  return {call, call.in(0).sizes, call.inputs.subspan(1), {0}};
+  return {call, call.in(0).sizes, call.inputs.subspan(1), {0}, Negative::refused};
 }
 Indexing index_to_write(const Call& call) {
   const std::span<const Value> indices = call.inputs.subspan(1, call.inputs.size() - 2);
-  return {call, call.in(0).sizes, indices, call.integers("dims")};
+  return {call, call.in(0).sizes, indices, call.integers("dims"),
+          call.flag("wrap") ? Negative::from_end : Negative::refused};
 }
 
 template <Indexing (*of)(const Call& call)>
@@ -201,6 +209,9 @@ Values index_inputs(const Batched& b, size_t behind) {
   for (size_t i = 1; i + behind < b.input_count(); ++i) indices.push_back(b.in(i));
   return indices;
 }
+
+// Negative indices as what they count to; those that are too far from the end stay negative.
+Value wrapped(const Value& indices, int64_t size) { return indices + lt(indices, 0) * Value(size); }
 
 // Drops leading dimensions of size 1 that `rank` has no room for.
 Array without_leading_ones(Array array, size_t rank) {
@@ -301,7 +312,10 @@ OP(index, "(input: Tensor, indices: Tensor[], dims: int[]) -> Tensor") {
     const Dims dims = moved_neighbours(b, b.rank(0));
     if (dims.empty()) return {};
     if (shares_indices(b, 0)) return {index(b.with_rows(0), index_inputs(b, 0), dims)};
-    if (dims.size() == 1) return {pick_rows(b, dims[0] - 1, b.with_rows(1))};
+    if (dims.size() == 1 && (b.is_stacked(0) || dims[0] != 1)) {
+      const int64_t dim = dims[0] - 1;
+      return {pick_rows(b, dim, wrapped(b.with_rows(1), b.sizes(0)[dim]))};
+    }
     if (b.is_stacked(0) || dims[0] != 1) return {};
     int64_t rank = 0;
     for (size_t i = 1; i < b.input_count(); ++i) rank = std::max(rank, b.rank(i));
@@ -387,18 +401,19 @@ OP(index_backward, "(grad: Tensor, indices: Tensor[], size: int[], dims: int[]) 
     if (dims.empty()) return {};
     if (shares_indices(b, 0)) return {index_backward(b.with_rows(0), index_inputs(b, 0), sizes, dims)};
     if (dims.size() > 1) return {};
-    const Value indices = spread_rows(b.with_rows(1), dims[0], sizes);
+    const Value indices = spread_rows(wrapped(b.with_rows(1), sizes[dims[0]]), dims[0], sizes);
     return {scatter_add(zeros(sizes, b.dtype(0)), dims[0], indices,
                         reshape(b.with_rows(0), indices.sizes()))};
   },
 };
 
 OP(index_put,
-   "(input: Tensor, indices: Tensor[], values: Tensor, dims: int[], accumulate: bool = False) "
-   "-> Tensor") {
+   "(input: Tensor, indices: Tensor[], values: Tensor, dims: int[], accumulate: bool = False, "
+   "wrap: bool = True) -> Tensor") {
   .doc =
       "Returns a copy of input with values written (or added, with accumulate) where index would "
-      "read. Where indices repeat, the last value counts, or all are added in order.",
+      "read. Where indices repeat, the last value counts, or all are added in order. Without wrap, "
+      "negative indices raise.",
   .shape = [](Call& call) {
     const Dims expected = index_to_write(call).result_sizes;
     const size_t last = call.inputs.size() - 1;
@@ -440,10 +455,13 @@ OP(index_put,
     const int64_t rank = b.rank(0) - static_cast<int64_t>(dims.size()) + index_rank;
     if (b.rank(last) > rank) return {};
     const Value input = b.with_rows(0), values = b.with_rows(last, rank);
-    const bool adds = b.flag("accumulate");
-    if (shares_indices(b, 1)) return {index_put(input, index_inputs(b, 1), values, dims, adds)};
+    const bool adds = b.flag("accumulate"), wraps = b.flag("wrap");
+    if (shares_indices(b, 1))
+      return {index_put(input, index_inputs(b, 1), values, dims, adds, wraps)};
     if (dims.size() > 1) return {};
-    const Value indices = spread_rows(b.with_rows(1), dims[0], input.sizes());
+    const Value given = b.with_rows(1);
+    const Value indices = spread_rows(wraps ? wrapped(given, input.size(dims[0])) : given, dims[0],
+                                      input.sizes());
     Dims sizes = b.with_rows(b.sizes(0));
     sizes.erase(dims[0]);
     for (int64_t i = 0; i < index_rank; ++i) sizes.insert(dims[0] + i, b.sizes(1)[i]);

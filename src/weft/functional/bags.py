@@ -74,6 +74,11 @@ def embedding_bag(
     index = input.reshape(-1)
     ends = [*starts[1:], index.numel()]
     if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise _core.OutOfRangeError(
+                f"embedding_bag(): padding_idx must be a row of weight; padding_idx is "
+                f"{padding_idx}, weight is {tuple(weight.shape)}."
+            )
         padding_idx %= weight.shape[0]
     rows = ops.embedding(weight, index)
     counted = None if padding_idx is None else ops.ne(index, padding_idx)

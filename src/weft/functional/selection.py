@@ -264,7 +264,13 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 
 
 def _put_slices(
-    input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool = False
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    values: Tensor,
+    *,
+    accumulate: bool = False,
+    wrap: bool = False,
 ) -> Tensor:
     """Write at indices of one dimension; a tensor without any counts as a vector."""
     if index.ndim > 1:
@@ -273,8 +279,8 @@ def _put_slices(
         )
     places = [index.reshape(-1)]
     if input.ndim > 0:
-        return ops.index_put(input, places, values, [dim], accumulate)
-    return ops.index_put(input.reshape(1), places, values, [dim], accumulate).reshape(())
+        return ops.index_put(input, places, values, [dim], accumulate, wrap)
+    return ops.index_put(input.reshape(1), places, values, [dim], accumulate, wrap).reshape(())
 
 
 def _check_source(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
@@ -305,7 +311,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     _check_source(input, dim, index, source)
     scaled = source if alpha == 1 else ops.mul(source, alpha)
-    return _put_slices(input, dim, index, scaled, True)
+    return _put_slices(input, dim, index, scaled, accumulate=True)
 
 
 @composite(in_place=True)
@@ -340,7 +346,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     # A mask, not one write an index: the gradient of the value counts each slice once.
     count = input.shape[wrap_dim(dim, input.ndim)] if input.ndim > 0 else 1
     chosen = ops.zeros((count,), dtype=_core.bool)
-    chosen = _put_slices(chosen, 0, index, ops.full((), True))
+    chosen = _put_slices(chosen, 0, index, ops.full((), True), wrap=True)
     shape = [1] * input.ndim
     if shape:
         shape[dim] = count
@@ -366,7 +372,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     Args:
         input: the tensor.
         indices: int64 places, with as many dimensions as the input.
-        dim: the dimension; the flattened input if not given.
+        dim: the dimension, from whose end negative indices count; the flattened input if not given.
 
     Example:
         >>> import weft
@@ -382,6 +388,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"take_along_dim(): input and indices must have the same number of dimensions; "
             f"input is {tuple(input.shape)}, indices is {tuple(indices.shape)}."
         )
+    indices = indices + ops.lt(indices, 0) * (input.shape[dim] if input.ndim else 1)
     if input.ndim == 0:
         return ops.gather(input, dim, indices)
     sizes, counts = list(input.shape), list(indices.shape)

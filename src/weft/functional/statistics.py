@@ -296,12 +296,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         tensor([[0., 0.],
                 [0., 9.]])
     """
-    flat = input.reshape(-1)
-    places = ops.remainder(index.reshape(-1), max(flat.numel(), 1))
     values = source.reshape(-1).to(input.dtype)
-    if accumulate:
-        return ops.scatter_add(flat, 0, places, values).reshape(input.shape)
-    return ops.scatter(flat, 0, places, values).reshape(input.shape)
+    places = [index.reshape(-1)]
+    return ops.index_put(input.reshape(-1), places, values, [0], accumulate).reshape(input.shape)
 
 
 @composite()

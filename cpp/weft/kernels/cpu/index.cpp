@@ -50,14 +50,13 @@ Array offsets_of(const Dims& sizes, const Dims& strides) {
 
 }  // namespace
 
-std::optional<int64_t> find_out_of_range(const Array& indices, int64_t size) {
+std::optional<int64_t> find_out_of_range(const Array& indices, int64_t lowest, int64_t size) {
   const auto* values = indices.as<int64_t>();
   const int64_t count = indices.count();
-  // Shifted by size, valid values are the smallest 2 * size unsigned ones: one comparison each.
-  const auto shift = static_cast<uint64_t>(size);
-  const auto is_bad = [&](int64_t value) {
-    return static_cast<uint64_t>(value) + shift >= 2 * shift;
-  };
+  // Counted from the lowest, valid values are the smallest unsigned ones: one comparison each.
+  const auto start = static_cast<uint64_t>(lowest);
+  const uint64_t valid = static_cast<uint64_t>(size) - start;
+  const auto is_bad = [&](int64_t value) { return static_cast<uint64_t>(value) - start >= valid; };
   bool bad = false;
   for (int64_t i = 0; i < count; ++i) bad |= is_bad(values[i]);
   if (!bad) return std::nullopt;
