@@ -48,7 +48,8 @@ def _uniform() -> float:
 def _gammas(alpha: Tensor) -> Tensor:
     """Draw a value in float64 for each element."""
     values = [_drawn(each) for each in alpha.reshape(-1).tolist()]
-    return tensor(values, dtype=_core.float64).reshape(alpha.shape)
+    drawn = tensor(values, dtype=_core.float64).reshape(alpha.shape)
+    return drawn.clamp(min=finfo(_core.float64).tiny)  # zeros have no shares in their sum
 
 
 class Gamma(Distribution):
@@ -99,7 +100,8 @@ class Gamma(Distribution):
         shape = self._extended_shape(sample_shape)
         with no_grad():
             values = _gammas(self.concentration.expand(shape)).to(self.concentration.dtype)
-            return (values / self.rate).clamp(min=finfo(values.dtype).tiny)
+            tiny = finfo(values.dtype).tiny
+            return (values.clamp(min=tiny) / self.rate).clamp(min=tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density at a value."""
