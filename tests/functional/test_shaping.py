@@ -81,3 +81,10 @@ def test_constant_padding_crops_too():
         pad(x, (-3, -3))
     with pytest.raises(MemoryError, match="pad"):
         pad(x, (2**61, 0))
+
+
+def test_roll_without_dimensions():
+    x = weft.arange(4).reshape(2, 2)
+    assert weft.roll(x, 1, None).tolist() == x.roll(1).tolist() == [[3, 0], [1, 2]]
+    with pytest.raises(ValueError, match="same length"):
+        weft.roll(x, (1, 2), None)

@@ -410,7 +410,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
         >>> weft.roll(weft.arange(5), 2)
         tensor([3, 4, 0, 1, 2])
     """
-    distances, places = as_list(shifts), as_list(dims)
+    distances, places = as_list(shifts), [] if dims is None else as_list(dims)
     if not places and len(distances) == 1:
         return ops.reshape(rolled(ops.reshape(input, -1), distances[0], 0), input.shape)
     if not distances or len(distances) != len(places):
