@@ -71,3 +71,11 @@ def test_attention_shares_heads_if_asked():
 def test_inner_products():
     assert weft.allclose(weft.inner(A, A), A @ A.t())
     assert weft.vdot(A[0], A[0]) == weft.dot(A[0], A[0])
+
+
+def test_cosine_similarity_of_integers_and_floats():
+    ints, halves = weft.tensor([[1, 0, 0]], dtype=weft.int8), weft.ones(1, 3) / 2
+    for pair in ((ints, halves), (halves, ints)):
+        assert weft.cosine_similarity(*pair).tolist() == pytest.approx([1 / 3**0.5])
+    with pytest.raises(TypeError, match="floating"):
+        weft.cosine_similarity(ints, ints)

@@ -527,6 +527,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> weft.cosine_similarity(weft.tensor([[1.0, 0.0]]), weft.tensor([[1.0, 1.0]]))
         tensor([0.7071])
     """
+    common = _core.promote_types(x1.dtype, x2.dtype)
+    x1, x2 = (x if x.is_floating_point() else x.to(common) for x in (x1, x2))
     x1, x2 = broadcast_tensors(x1, x2)  # a dimension of vectors may be stretched too
     left = x1 / ops.clamp(vector_norm(x1, 2.0, dim, True), eps)
     right = x2 / ops.clamp(vector_norm(x2, 2.0, dim, True), eps)
