@@ -231,3 +231,33 @@ def test_without_recording(kind):
         plain = layer(x)[0]
     assert plain.grad_fn is None
     assert weft.allclose(plain, layer(x)[0])
+
+
+@pytest.mark.parametrize("kind", [nn.RNNCell, nn.GRUCell, nn.LSTMCell])
+@pytest.mark.parametrize(
+    ("input", "state"),
+    [
+        ((2, 3), (1, 4)),
+        ((2, 3), (4,)),
+        ((2, 3), (2, 1)),
+        ((2, 3), (1, 2, 4)),
+        ((1, 3), (2, 4)),
+        ((3,), (2, 4)),
+        ((3,), (1, 4)),
+        ((3,), (1,)),
+    ],
+)
+def test_states_are_not_stretched(kind, input, state):
+    cell = kind(3, 4)
+    right = weft.zeros(*input[:-1], 4)
+    wrong = weft.zeros(state)
+    given = [(wrong, wrong), (right, wrong), (wrong, right)] if kind is nn.LSTMCell else [wrong]
+    for hx in given:
+        with pytest.raises(ValueError, match="hx"):
+            cell(weft.ones(input), hx)
+
+
+@pytest.mark.parametrize("kind", [nn.RNNCell, nn.GRUCell, nn.LSTMCell])
+def test_a_cell_takes_one_batch(kind):
+    with pytest.raises(ValueError, match="input"):
+        kind(3, 4)(weft.ones(2, 2, 3))

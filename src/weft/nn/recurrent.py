@@ -79,7 +79,26 @@ class RNNCellBase(_Recurrent):
         self.reset_parameters()
 
     def _start(self, input: Tensor) -> Tensor:
+        if input.ndim > 2:
+            self._refuse(input)
         return input.new_zeros((*input.shape[:-1], self.hidden_size))
+
+    def _checked(self, input: Tensor, state: Tensor) -> Tensor:
+        """Refuse a state that would be stretched over the batch, or stretch the batch."""
+        if input.ndim > 2:
+            self._refuse(input)
+        if state.shape != (*input.shape[:-1], self.hidden_size):
+            raise _core.ShapeError(
+                f"{type(self).__name__}(): hx must have the input's batch and hidden_size "
+                f"{self.hidden_size}; it is {tuple(state.shape)}, input is {tuple(input.shape)}."
+            )
+        return state
+
+    def _refuse(self, input: Tensor) -> None:
+        raise _core.ShapeError(
+            f"{type(self).__name__}(): input must be (batch, input_size) or (input_size,); it is "
+            f"{tuple(input.shape)}."
+        )
 
     def extra_repr(self) -> str:
         """Say the sizes."""
@@ -124,7 +143,7 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next hidden state."""
-        hidden = self._start(input) if hx is None else hx
+        hidden = self._start(input) if hx is None else self._checked(input, hx)
         gates = ops.linear(input, self.weight_ih, _sum(self.bias_ih, self.bias_hh)) + ops.linear(
             hidden, self.weight_hh
         )
@@ -164,7 +183,7 @@ class LSTMCell(RNNCellBase):
         if hx is None:
             hidden = memory = self._start(input)
         else:
-            hidden, memory = hx
+            hidden, memory = (self._checked(input, state) for state in hx)
         gates = ops.linear(input, self.weight_ih, _sum(self.bias_ih, self.bias_hh)) + ops.linear(
             hidden, self.weight_hh
         )
@@ -193,7 +212,7 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next hidden state."""
-        hidden = self._start(input) if hx is None else hx
+        hidden = self._start(input) if hx is None else self._checked(input, hx)
         return ops.gru_gates(
             ops.linear(input, self.weight_ih, self.bias_ih),
             ops.linear(hidden, self.weight_hh, self.bias_hh),
