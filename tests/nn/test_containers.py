@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 import weft
@@ -120,3 +122,14 @@ def test_parameter_dict():
     assert "torch.FloatTensor of size 1" in repr(items)
     with pytest.raises(KeyError):
         items["a"]
+
+
+def test_parameters_of_a_plain_mapping_come_sorted():
+    one, pairs = weft.ones(1), [("b", weft.ones(1)), ("a", weft.ones(1))]
+    assert list(nn.ParameterDict(dict(pairs)).keys()) == ["a", "b"]
+    assert list(nn.ParameterDict(OrderedDict(pairs)).keys()) == ["b", "a"]
+    assert list(nn.ParameterDict(pairs).keys()) == ["b", "a"]
+    assert list(nn.ParameterDict(nn.ParameterDict(pairs)).keys()) == ["b", "a"]
+    held = nn.ParameterDict({"z": one})
+    held.update(dict(pairs))
+    assert [name for name, _ in held.named_parameters()] == ["z", "a", "b"]

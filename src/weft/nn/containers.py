@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import index as as_index
@@ -483,6 +484,8 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add parameters from a mapping or from pairs of a name and a tensor.
 
+        Those of a plain mapping are added in the order of their names.
+
         Example:
             >>> import weft
             >>> from weft import nn
@@ -492,6 +495,8 @@ class ParameterDict(Module):
             1
         """
         pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(cast("Mapping[str, Any]", parameters).items())
         for key, value in pairs:
             self[key] = value
 
