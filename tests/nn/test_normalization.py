@@ -164,3 +164,11 @@ def test_half_precision_with_parameters_and_statistics_of_float32(dtype):
         nn.functional.instance_norm(x[:, :, None].expand(2, 2, 3), mean, variance, weight, bias),
     ):
         assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("module", [nn.GroupNorm(2, 2), nn.GroupNorm(2, 2).eval()])
+@pytest.mark.parametrize("shape", [(1, 2), (1, 2, 1), (1, 2, 1, 1)])
+def test_a_group_of_one_value_has_no_variance(module, shape):
+    with pytest.raises(ValueError, match="more than one value per group"):
+        module(weft.ones(shape))
+    assert module(weft.ones(2, *shape[1:])).tolist() == weft.zeros(2, *shape[1:]).tolist()

@@ -138,6 +138,11 @@ def group_norm(
     _check("group_norm", input, {"weight": weight, "bias": bias})
     if input.numel() == 0:
         return ops.alias(input)
+    if input.numel() == num_groups:
+        raise _core.ArgumentError(
+            "group_norm(): more than one value per group is needed; input is "
+            f"{tuple(input.shape)}, num_groups is {num_groups}."
+        )
     # Parameters and statistics against the input as (N, groups, channels of one, rest).
     sizes = (input.shape[0], num_groups, input.shape[1] // num_groups, -1)
     grouped = _widened(input).reshape(sizes)
