@@ -292,3 +292,33 @@ def test_sequences_of_chains_begin_at_their_first_milestone():
         return schedule.SequentialLR(optimizer, parts, [0])
 
     assert rates(at_once, 2) == pytest.approx([0.5, 0.25, 0.125])
+
+
+def test_warm_restarts_between_steps() -> None:
+    def rate(since: float, length: int) -> float:
+        return 0.05 * (1 + math.cos(math.pi * since / length))
+
+    optimizer = optim.SGD([nn.Parameter(weft.zeros(1))], lr=0.1)
+    scheduler = schedule.CosineAnnealingWarmRestarts(optimizer, T_0=5, T_mult=2)
+    for epoch, since, length in (
+        (0.5, 0.5, 5),
+        (None, 1.5, 5),
+        (4.75, 4.75, 5),
+        (None, 0.75, 10),
+        (5, 0, 10),
+        (14.5, 9.5, 10),
+        (15.25, 0.25, 20),
+        (2, 2, 5),
+        (None, 3, 5),
+    ):
+        scheduler.step(epoch)
+        assert scheduler.get_last_lr() == pytest.approx([rate(since, length)])
+        assert (scheduler.T_cur, scheduler.T_i) == (since, length)
+    scheduler.step(7.5)
+    assert scheduler.last_epoch == 7
+    resumed = schedule.CosineAnnealingWarmRestarts(optimizer, T_0=5, T_mult=2)
+    resumed.load_state_dict(scheduler.state_dict())
+    resumed.step()
+    assert resumed.get_last_lr() == pytest.approx([rate(3.5, 10)])
+    with pytest.raises(ValueError, match="negative"):
+        scheduler.step(-1)

@@ -471,15 +471,46 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_0 = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        self.T_i = T_0
         super().__init__(optimizer, last_epoch)
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go one step on, or to the given one, which may lie between two.
+
+        Example:
+            >>> import weft
+            >>> from weft import optim
+            >>> optimizer = optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+            >>> scheduler.step(0.5)
+            >>> round(scheduler.get_last_lr()[0], 3)
+            0.854
+        """
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+        else:
+            epoch = 0 if epoch is None else epoch
+            if epoch < 0:
+                raise ValueError(
+                    f"CosineAnnealingWarmRestarts.step(): epoch must not be negative: {epoch}"
+                )
+            self.T_cur, self.T_i = epoch, self.T_0
+        if self.T_mult == 1:
+            self.T_cur %= self.T_0
+        while self.T_cur >= self.T_i:
+            self.T_cur -= self.T_i
+            self.T_i *= self.T_mult
+        self.last_epoch = math.floor(epoch)
+        self._step_count += 1
+        for group, rate in zip(self._groups, self.get_lr(), strict=True):
+            group["lr"] = rate
+        self._last_lr = [group["lr"] for group in self._groups]
 
     def get_lr(self) -> list[float]:
         """Return the learning rates."""
-        since, length = self.last_epoch, self.T_0
-        while since >= length:
-            since -= length
-            length *= self.T_mult
-        share = (1 + math.cos(math.pi * since / length)) / 2
+        share = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * share for base in self.base_lrs]
 
 
