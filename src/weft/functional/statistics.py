@@ -81,6 +81,16 @@ def cumulative_trapezoid(
     return ops.cumsum(_steps(y, x, 1 if dx is None else dx, dim), dim)
 
 
+def _check_weights(name: str, weights: Tensor, rows: Tensor) -> None:
+    if weights.ndim > 1 or weights.numel() != rows.shape[1]:
+        raise _core.ShapeError(
+            f"cov(): {name} must have one weight for each of {rows.shape[1]} observations; it is "
+            f"{tuple(weights.shape)}."
+        )
+    if weights.numel() and not bool(ops.ge(ops.amin(weights), 0)):
+        raise _core.ArgumentError(f"cov(): {name} must not be negative.")
+
+
 @composite()
 def cov(
     input: Tensor,
@@ -105,12 +115,24 @@ def cov(
     """
     if input.ndim > 2:
         raise _core.ShapeError(f"cov(): input must have 2 or fewer dimensions, not {input.ndim}.")
+    if input.dtype is _core.bool:
+        raise _core.DTypeError("cov(): input must not be of dtype bool.")
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     rows = rows if rows.is_floating_point() else rows.to(_core.get_default_dtype())
     weights: Any = None
     if fweights is not None:
+        _check_weights("fweights", fweights, rows)
+        if fweights.is_floating_point() or fweights.dtype is _core.bool:
+            raise _core.DTypeError(
+                f"cov(): fweights must be of an integer dtype, not {fweights.dtype}."
+            )
         weights = fweights
     if aweights is not None:
+        _check_weights("aweights", aweights, rows)
+        if not aweights.is_floating_point():
+            raise _core.DTypeError(
+                f"cov(): aweights must be of a floating dtype, not {aweights.dtype}."
+            )
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         total: Any = rows.shape[1]
@@ -121,6 +143,8 @@ def cov(
     else:
         weights = weights.to(rows.dtype)
         total = ops.sum(weights)
+        if not bool(ops.ne(total, 0)):
+            raise _core.ArgumentError("cov(): the weights must not sum to zero.")
         mean = ops.sum(rows * weights, [1], True) / total
         shifted = rows - mean
         scaled = shifted * weights
@@ -249,7 +273,7 @@ def nanquantile(
     found: list[Tensor] = []
     for row in ops.unbind(rows, 0):
         kept = ops.logical_not(ops.isnan(row.detach()))
-        row = masked_select(row, kept) if bool(kept.any()) else row
+        row = masked_select(row, kept) if bool(kept.any()) else ops.slice(row, 0, 0, 1)
         found.append(quantile(row, q, 0, interpolation=interpolation))
     stacked = ops.stack(found, -1)
     shape = list(flat.shape[:-1])
@@ -272,7 +296,16 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         >>> weft.unravel_index(weft.tensor([5]), (2, 3))
         (tensor([1]), tensor([2]))
     """
-    sizes = [int(size) for size in shape] if hasattr(shape, "__iter__") else [int(shape)]
+    if indices.dtype.is_floating_point or indices.dtype is _core.bool:
+        raise _core.DTypeError(
+            f"unravel_index(): indices must be of an integer dtype, not {indices.dtype}."
+        )
+    indices = indices.to(_core.int64)
+    sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
+    if not all(isinstance(size, int) for size in sizes):
+        raise TypeError(f"unravel_index(): shape must be ints, not {shape!r}.")
+    if min(sizes, default=0) < 0:
+        raise _core.ArgumentError(f"unravel_index(): shape must not be negative: {shape!r}.")
     found: list[Tensor] = []
     for size in reversed(sizes):
         found.append(ops.remainder(indices, size))
