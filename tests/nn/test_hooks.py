@@ -126,3 +126,28 @@ def test_hooks_can_be_looked_at_and_taken_away() -> None:
     assert calls == [1]
     assert repr(layer._forward_hooks) == "OrderedDict()"
     assert len(layer._backward_hooks) == 0
+
+
+def test_backward_hooks_stay_out_of_second_derivatives() -> None:
+    class Cube(nn.Module):
+        def forward(self, x: weft.Tensor) -> weft.Tensor:
+            return x**3
+
+    module, seen = Cube(), []
+    module.register_full_backward_hook(lambda _, before, after: seen.append((before, after)))
+    x = weft.tensor([2.0], requires_grad=True)
+    (slope,) = weft.autograd.grad(module(x), x, create_graph=True)
+    assert (slope.item(), len(seen)) == (12, 1)
+    assert weft.autograd.grad(slope, x, create_graph=True)[0].item() == 12
+    assert len(seen) == 1
+    y = module(x)
+    for count in (2, 3):
+        y.backward(retain_graph=True)
+        assert len(seen) == count
+
+
+def test_backward_hooks_cannot_give_gradients_to_what_has_none() -> None:
+    module = nn.Linear(2, 1)
+    module.register_full_backward_hook(lambda *_: (weft.ones(1, 2),))
+    with pytest.raises(RuntimeError, match="must return None"):
+        module(weft.ones(1, 2)).sum().backward()

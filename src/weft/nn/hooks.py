@@ -180,10 +180,19 @@ class _Watch:
         if not self.input_places:
             # Nothing flows further back, so this is the moment for the module's backward hooks.
             for hook in list(self.hooks.backward.values()):
-                hook(self.module, (None,) * self.input_count, self.grad_outputs)
+                changed = hook(self.module, (None,) * self.input_count, self.grad_outputs)
+                if any(grad is not None for grad in _as_tuple(changed)):
+                    raise RuntimeError(
+                        "A backward hook of a module of whose inputs none requires a gradient must "
+                        "return None."
+                    )
+            self.grad_outputs = None
         return tuple(full[place] for place in places)
 
     def at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_outputs is None:
+            # A gradient that came from the module's gradients, and not through its outputs.
+            return grads
         full: list[Any] = [None] * self.input_count
         for place, grad in zip(self.input_places, grads, strict=True):
             full[place] = grad
@@ -191,6 +200,7 @@ class _Watch:
             changed = hook(self.module, tuple(full), self.grad_outputs)
             if changed is not None:
                 full = list(_as_tuple(changed))
+        self.grad_outputs = None
         return tuple(full[place] for place in self.input_places)
 
 
