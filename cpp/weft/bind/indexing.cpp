@@ -233,7 +233,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* object) {
   for (Value& tensor_index : selection.indices) inputs.push_back(std::move(tensor_index));
   inputs.push_back(std::move(assigned));
   autograd::apply_in_place(tensor, ops::op_index_put, std::move(inputs),
-                           graph::Attributes({selection.dims, false}));
+                           graph::Attributes({selection.dims, false, true}));
 }
 
 }  // namespace weft::bind
