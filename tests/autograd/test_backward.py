@@ -421,3 +421,37 @@ def test_backward_accumulates_into_results_that_are_named() -> None:
     (first, second) = (x * 2).chunk(2)
     (first * second).sum().backward(inputs=[first])
     assert (first.grad.tolist(), second.grad) == ([2], None)
+
+
+def test_a_gradient_with_a_history_is_left_alone() -> None:
+    x = leaf(1)
+    y = x * 2
+    y.sum().backward(retain_graph=True)
+    first, view = x.grad, x.grad.view(1, 1)
+    y.sum().backward(create_graph=True)
+    second = x.grad
+    assert (first.tolist(), view.tolist(), second.tolist()) == ([2], [[2]], [4])
+    assert second is not first
+    (x**3).sum().backward(create_graph=True)
+    third = x.grad
+    (third**2).sum().backward()
+    # 7 and the slope of its square, 2 * 7 * 6 x; what was squared is as it was.
+    assert (second.tolist(), third.tolist(), x.grad.tolist()) == ([4], [7], [91])
+
+
+def test_create_graph_adopts_no_gradient() -> None:
+    x, given = leaf(1, 2), weft.ones(2, dtype=weft.float64)
+    x.view(2).backward(given, create_graph=True)
+    (x * 3).sum().backward()
+    assert (given.tolist(), x.grad.tolist()) == ([1, 1], [4, 4])
+    x, y = leaf(1, 2, 3), leaf(1, 2, 3)
+    (x + y).sum().backward(create_graph=True)  # of a sum: one number, seen by all elements
+    x.sum().backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2, 2, 2], [1, 1, 1])
+
+
+def test_create_graph_keeps_an_assigned_gradient() -> None:
+    x, given = leaf(1, 2), weft.zeros(2, dtype=weft.float64)
+    x.grad = given
+    (x * 2).sum().backward(create_graph=True)
+    assert (given.tolist(), x.grad.tolist()) == ([0, 0], [2, 2])

@@ -52,18 +52,20 @@ void accumulate(graph::Node& node, const Value& gradient, bool create_graph) {
       const bool ours = gradient->array.storage->use_count() == 1 &&
                         gradient.get()->use_count() == 1 && gradient.array().is_contiguous() &&
                         !gradient->array.storage->is_foreign();
+      graph::ModesGuard guard;
+      modes.grad = create_graph;
       Value kept = gradient;
-      if (!create_graph) {
-        graph::ModesGuard guard;
-        modes.grad = false;
-        kept = ours ? Value(gradient.array()) : ops::clone(gradient);
+      if (!ours) {
+        kept = ops::clone(gradient);
+      } else if (!create_graph) {
+        kept = Value(gradient.array());
       }
       tensor->grad = TensorRef(new TensorData(kept));
-    } else if (graph::demand(tensor->grad->value()); create_graph) {
-      tensor->grad->rebind(ops::add(tensor->grad->value(), gradient));
-    } else if (tensor->grad->value()->requires_grad ||
+    } else if (graph::demand(tensor->grad->value());
+               create_graph || tensor->grad->value()->requires_grad ||
                tensor->grad->array().dtype != gradient.dtype() ||
                tensor->grad->array().sizes != gradient.sizes()) {
+      // What has a history, or is to get one, may be part of a graph: others keep it as it is.
       tensor->grad = TensorRef(new TensorData(ops::add(tensor->grad->value(), gradient)));
     } else {
       graph::run_readers(*tensor->grad->array().storage);
