@@ -81,6 +81,48 @@ DIFFERENCES = (
         "(12, 1, 6, 3)",
     ),
     Difference(
+        "torch.take_along_dim",
+        "raises for places beyond the dimension, where PyTorch wraps them around",
+        "torch.take_along_dim(torch.arange(3), torch.tensor([5]), 0)",
+        "raises OutOfRangeError",
+        "tensor([2])",
+    ),
+    Difference(
+        "torch.nn.functional.ctc_loss",
+        "raises for classes that there are not, where PyTorch reads other memory",
+        """
+        logs = torch.zeros(5, 1, 4).log_softmax(2)
+        lengths = torch.tensor([5]), torch.tensor([2])
+        loss = torch.nn.functional.ctc_loss(logs, torch.tensor([[4, 2]]), *lengths)
+        type(loss).__name__
+        """,
+        "raises OutOfRangeError",
+        "'Tensor'",
+    ),
+    Difference(
+        "torch.Tensor.index_reduce torch.Tensor.index_add torch.prod",
+        "combine half precision in float32 and round once, where PyTorch rounds at each element",
+        "torch.prod(torch.tensor([300.0, 300.0, 0.001], dtype=torch.float16)).isinf().item()",
+        "False",
+        "True",
+    ),
+    Difference(
+        "torch.Tensor.backward",
+        (
+            "never writes into a `.grad` that has a history: it takes a new tensor for the sum, "
+            "also without `create_graph`"
+        ),
+        """
+        x = torch.ones(1, requires_grad=True)
+        (x**3).sum().backward(create_graph=True)
+        first = x.grad
+        x.sum().backward()
+        first.item()
+        """,
+        "3.0",
+        "4.0",
+    ),
+    Difference(
         "",
         (
             "`axis` is another name of `dim` for ops; functions made of several ops (`max`, "

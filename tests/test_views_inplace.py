@@ -586,3 +586,56 @@ def test_functions_of_elements() -> None:
     assert x.apply_(lambda value: value * 2).tolist() == [2.0, 4.0]
     assert x.map_(weft.tensor(1.0), lambda a, b: a + b).tolist() == [3.0, 5.0]
     assert weft.tensor(3).is_nonzero()
+
+
+def test_bytes_seen_as_another_dtype() -> None:
+    x = weft.tensor([[1.0, -2.0], [0.5, 3.0]])
+    for dtype in (weft.int32, weft.int16, weft.uint8, weft.float64, weft.int64, weft.float16):
+        seen = x.view(dtype)
+        expected = x.numpy().view(seen.numpy().dtype)
+        assert seen.numpy().tobytes() == expected.tobytes()
+        assert seen.shape == expected.shape
+        assert seen.data_ptr() == x.data_ptr()
+    assert x.view(dtype=weft.int32)[0].tolist() == [0x3F800000, -0x40000000]
+    x.view(weft.int32).add_(1 << 23)  # twice as much
+    assert x.tolist() == [[2, -4], [1, 6]]
+    x[1].view(weft.uint8).zero_()
+    assert x.tolist() == [[2, -4], [0, 0]]
+    assert x[1:].view(weft.float64).storage_offset() == 1
+    assert weft.zeros(0).view(weft.uint8).shape == (0,)
+    assert weft.zeros(2, 0, 3).view(weft.int16).shape == (2, 0, 6)
+
+
+def test_bytes_that_are_no_elements() -> None:
+    for refused in (
+        lambda: weft.tensor(1.0).view(weft.float64),
+        lambda: weft.tensor(1.0).view(weft.uint8),
+        lambda: weft.ones(3).view(weft.float64),
+        lambda: weft.ones(2, 3)[:, :2].view(weft.float64),
+        lambda: weft.ones(4)[1:3].view(weft.float64),
+        lambda: weft.ones(2, 2).t().view(weft.float64),
+        lambda: weft.ones(2, 2).t().view(weft.int16),
+    ):
+        with pytest.raises(ValueError, match="seen as"):
+            refused()
+    assert weft.ones(2, 2).t().view(weft.int32).stride() == (1, 2)
+
+
+def test_bytes_have_no_gradient() -> None:
+    x = weft.ones(2, requires_grad=True)
+    assert not x.view(weft.int32).requires_grad
+    assert not x.view(weft.float16).requires_grad
+    x.view(weft.float32).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_bytes_of_rows() -> None:
+    x = weft.arange(6.0).reshape(3, 2)
+    expected = x.view(weft.int16)
+    assert weft.vmap(lambda row: row.view(weft.int16))(x).tolist() == expected.tolist()
+    rows = weft.map(lambda row: (row * 1).view(weft.int16), list(x.repeat(3, 1)))
+    assert [row.tolist() for row in rows] == expected.tolist() * 3
+    with weft.lazy():
+        y = x + 1
+        bits = y.view(weft.int32)
+    assert bits.tolist() == (x + 1).view(weft.int32).tolist()

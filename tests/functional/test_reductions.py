@@ -95,3 +95,72 @@ def test_differences_at_the_ends():
     assert weft.diff(x, prepend=weft.tensor([0])).tolist() == [1, 3, 5]
     assert weft.diff(x, append=weft.tensor([9])).tolist() == [3, 5, 0]
     assert weft.diff(x > 3).tolist() == [True, False]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_middle_shares_its_gradient(name):
+    x = weft.tensor([1.0, 0.0, 1.0, 0.0, 1.0, 0.0], requires_grad=True)
+    middle = getattr(weft, name)(x * 1)
+    assert (middle.item(), middle.grad_fn.name()) == (0.0, f"{name.title()}Backward0")
+    (slope,) = weft.autograd.grad(middle, x, create_graph=True)
+    assert slope.tolist() == pytest.approx([0, 1 / 3] * 3)
+    square = getattr(weft, name)(x**2) * 6
+    (slope,) = weft.autograd.grad(square, x, create_graph=True)
+    assert weft.autograd.grad(slope.sum(), x)[0].tolist() == pytest.approx([0, 4] * 3)
+    rows = weft.tensor([[1.0, 1.0, 3.0], [2.0, 5.0, 2.0]])
+    slopes = weft.vmap(weft.func.grad(getattr(weft, name)))(rows)
+    assert slopes.tolist() == [[0.5, 0.5, 0], [0.5, 0, 0.5]]
+
+
+def test_nan_is_the_middle_of_what_has_one():
+    x = weft.tensor([[1.0, NAN, 1.0], [NAN, NAN, 2.0], [4.0, 4.0, 3.0]], requires_grad=True)
+    assert np.isnan(weft.median(x).item())
+    assert np.isnan(weft.median(x.half()).item())
+    for dim, values, indices in ((0, [NAN, NAN, 2.0], [1, 0, 1]), (1, [NAN, NAN, 4.0], [1, 0, 0])):
+        found = weft.median(x, dim)
+        np.testing.assert_equal(found.values.tolist(), values)
+        assert found.indices.tolist() == indices
+        kept = weft.median(x, dim, keepdim=True)
+        assert kept.indices.squeeze(dim).tolist() == indices
+    slope = weft.autograd.grad(weft.median(x), x)[0]
+    assert slope.tolist() == pytest.approx(np.array([[0, 1, 0], [1, 1, 0], [0, 0, 0]]) / 3)
+    assert weft.autograd.grad(weft.median(x, 1)[0].sum(), x)[0].sum(1).tolist() == [1, 1, 1]
+    ints = weft.tensor([3, 1, 2])
+    assert (weft.median(ints).item(), weft.median(ints, 0).indices.item()) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_nan_shares_the_gradient_of_an_extreme(name):
+    x = weft.tensor([[1.0, NAN], [NAN, 2.0]], requires_grad=True)
+    getattr(weft, name)(x).backward()
+    assert x.grad.tolist() == [[0, 0.5], [0.5, 0]]
+    rows = weft.tensor([[1.0, 1.0], [NAN, 2.0], [NAN, NAN]])
+    slopes = weft.vmap(weft.func.grad(getattr(weft, name)))(rows)
+    assert slopes.tolist() == [[0.5, 0.5], [1, 0], [0.5, 0.5]]
+    mapped = [row.clone().requires_grad_() for row in rows]
+    weft.stack(weft.map(lambda row: getattr(weft, name)(row * 1), mapped)).sum().backward()
+    assert [row.grad.tolist() for row in mapped] == [[0.5, 0.5], [1, 0], [0.5, 0.5]]
+
+
+def test_the_gradient_of_a_mode_goes_where_its_index_says():
+    x = weft.tensor([1.0, 0.0, 1.0, 0.0, 1.0], requires_grad=True)
+    found = weft.mode(x)
+    found.values.backward()
+    assert found.indices.item() == 4
+    assert x.grad.tolist() == [0, 0, 0, 0, 1]
+    assert weft.mode(weft.tensor([NAN, NAN])).indices.item() == 0
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_a_quantile_of_nan_is_nan(interpolation):
+    x = weft.tensor([[1.0, NAN, 2.0], [1.0, 3.0, 2.0]], requires_grad=True)
+    found = weft.quantile(x, 0.5, dim=1, interpolation=interpolation)
+    np.testing.assert_equal(found.tolist(), [NAN, 2.0])
+    found.sum().backward()
+    assert x.grad.tolist() == [[0, 1, 0], [0, 0, 1]]
+    nothing = weft.tensor([NAN, NAN], requires_grad=True)
+    weft.nanquantile(nothing, 0.3, interpolation=interpolation).backward()
+    assert nothing.grad.tolist() == [1, 0]

@@ -84,7 +84,9 @@ PARTS = {
     "lstm_gates": "tests/nn: LSTMCell",
     "lstm_gates_backward": "tests/nn: LSTMCell",
     "lu_permutation": "linalg.lu",
+    "max_all": "max",
     "max_dim": "max",
+    "min_all": "min",
     "min_dim": "min",
     "outer_sum": "matmul",
     "permutation": "randperm",
@@ -113,5 +115,6 @@ PARTS = {
     "strided_view": "as_strided",
     "tanh_backward": "tanh",
     "uniform": "rand",
+    "view_dtype": "Tensor.view",
     "zero": "Tensor.zero_",
 }

@@ -136,3 +136,13 @@ def test_numbers_keep_their_digits(function: Any, exact: float, create_graph: bo
     x = weft.tensor(2.0, dtype=weft.float64, requires_grad=True)
     (slope,) = weft.autograd.grad(function(x), x, create_graph=create_graph)
     assert slope.item() == pytest.approx(exact, rel=1e-14)
+
+
+@pytest.mark.parametrize("y", [0.0, -0.0])
+@pytest.mark.parametrize("x", [0.0, -0.0])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_an_angle_has_no_slope_at_the_origin(y: float, x: float, create_graph: bool) -> None:
+    point = [weft.tensor([y, 3.0], requires_grad=True), weft.tensor([x, 4.0], requires_grad=True)]
+    slopes = weft.autograd.grad(weft.atan2(*point).sum(), point, create_graph=create_graph)
+    assert slopes[0].tolist() == pytest.approx([0, 4 / 25])
+    assert slopes[1].tolist() == pytest.approx([0, -3 / 25])

@@ -382,12 +382,20 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t flags, PyObject* 
     }
     auto& self = *reinterpret_cast<PyOp*>(object);
     const size_t count = PyVectorcall_NARGS(flags);
+    const size_t given = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
     const Op& op = *self.op;
     // One tensor and nothing else, which is enough for the op: most calls by far.
     const bool plain = count == 1 && !keywords && self.defaults && is_tensor(args[0]);
     if (plain && op.pointwise() && op.sig.attribute_count == 0 && !self.in_place) {
       const Value input = value_of(args[0]);
       return wrap(graph::record_pointwise(op, std::span(&input, 1)));
+    }
+    // The other meaning of `view`: of the bytes, with a gradient only if nothing changes.
+    if (&op == &ops::op_view && given == 2 && is_tensor(args[0]) && is_dtype(args[1])) {
+      const Value input = value_of(args[0]);
+      const DType dtype = dtype_from(args[1]);
+      return wrap_result(dtype == input.dtype() ? ops::alias(input) : ops::view_dtype(input, dtype),
+                         args[0]);
     }
     Parsed parsed;
     if (plain) {

@@ -150,7 +150,9 @@ OP(atan2, "(input: Tensor, other: Tensor) -> Tensor") {
   .run = FORMULA(floats, (y, x), atan2(y, x)),
   .gradient = [](Gradient& g) -> Values {
     const Value &y = g.input(0), &x = g.input(1);
-    const Value over = g.grad() / (x * x + y * y);
+    // At the origin, where the angle jumps, the gradient counts as zero.
+    const Value square = x * x + y * y;
+    const Value over = g.grad() * masked_fill(reciprocal(square), eq(square, 0), 0);
     return {over * x, -over * y};
   },
 };

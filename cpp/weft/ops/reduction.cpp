@@ -146,12 +146,22 @@ void shape_of_extreme(Call& call) {
   shape_of(call, call.in(0).dtype);
 }
 
-// Equal extremes share the gradient evenly.
-Values extreme_gradient(Gradient& g) {
-  const DimMask dims = reduced_dims(g);
-  const Value mask = eq(g.input(), restored(g, g.output(), dims));
+// Elements that equal the result share the gradient evenly.
+Values shared_among(const Gradient& g, const Value& mask, DimMask dims) {
   const Value shares = sum(mask, list_of(dims), true, g.output_dtype());
   return {restored(g, g.grad(), dims) / shares * mask};
+}
+
+Values extreme_gradient(Gradient& g) {
+  const DimMask dims = reduced_dims(g);
+  return shared_among(g, eq(g.input(), restored(g, g.output(), dims)), dims);
+}
+
+// NaN, which wins, counts as equal to itself.
+Values extreme_or_nan_gradient(Gradient& g) {
+  const DimMask dims = reduced_dims(g);
+  const Value equal = eq(g.input(), restored(g, g.output(), dims));
+  return shared_among(g, logical_or(equal, isnan(g.input())), dims);
 }
 
 void shape_of_position(Call& call) {
@@ -348,6 +358,24 @@ OP(amin, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor")
   .run = kernel(run_reduction<Reduction::smallest>),
   .gradient = extreme_gradient,
   .batch = rows_along,
+};
+
+OP(max_all, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
+  .doc = "Returns the largest element as amax does, but with NaN the gradient goes to all NaN.",
+  .shape = shape_of_extreme,
+  .run = kernel(run_reduction<Reduction::largest>),
+  .gradient = extreme_or_nan_gradient,
+  .batch = rows_along,
+  .shown_as = "MaxBackward1",
+};
+
+OP(min_all, "(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor") {
+  .doc = "Returns the smallest element as amin does, but with NaN the gradient goes to all NaN.",
+  .shape = shape_of_extreme,
+  .run = kernel(run_reduction<Reduction::smallest>),
+  .gradient = extreme_or_nan_gradient,
+  .batch = rows_along,
+  .shown_as = "MinBackward1",
 };
 
 OP(max_dim,

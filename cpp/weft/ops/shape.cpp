@@ -196,6 +196,42 @@ OP(view, "(input: Tensor, size: int[*]) -> Tensor") {
   .batch = rows_sized,
 };
 
+OP(view_dtype, "(input: Tensor, dtype: dtype) -> Tensor") {
+  .doc =
+      "Returns a view of the bytes as elements of another dtype: `view` with a dtype. If those are "
+      "smaller or larger, the last dimension, which must lie in a row, has more or fewer of them.",
+  .shape = [](Call& call) {
+    const Array& input = call.in(0);
+    const DType dtype = call.dtype("dtype");
+    const int64_t from = item_size(input.dtype), to = item_size(dtype);
+    Array result = input;
+    result.dtype = dtype;
+    if (from != to) {
+      call.require(input.rank() > 0, ErrorKind::shape, "a 0-d input of ", name_of(input.dtype),
+                   " cannot be seen as ", name_of(dtype), ", whose elements have another size");
+      call.require(input.strides.back() == 1, ErrorKind::shape,
+                   "the last dimension must have stride 1 to be seen as ", name_of(dtype),
+                   "; input has strides ", input.strides);
+      const auto scaled = [&](int64_t count, std::string_view what) {
+        call.require(count * from % to == 0, ErrorKind::shape, what, " must be divisible by ",
+                     to / from, " for ", name_of(input.dtype), " to be seen as ", name_of(dtype),
+                     "; it is ", count);
+        return count * from / to;
+      };
+      result.offset = scaled(input.offset, "the offset in the storage");
+      result.sizes.back() = scaled(input.sizes.back(), "the size of the last dimension");
+      for (size_t i = 0; i + 1 < input.strides.size(); ++i)
+        result.strides[i] = scaled(input.strides[i], "each stride");
+    }
+    call.outputs.push_back(std::move(result));
+  },
+  .run = graph::view(),
+  .gradient = no_gradient("bytes have none"),
+  .batch = [](const Batched& b) -> Values {
+    return {view_dtype(b.with_rows(0), b.dtype("dtype"))};
+  },
+};
+
 OP(reshape, "(input: Tensor, shape: int[*]) -> Tensor") {
   .doc =
       "Returns a tensor with the same elements and other sizes: a view where strides allow it, a "
@@ -396,18 +432,20 @@ OP(strided_view,
     return {result / restride(one, strides, offset, sizes, strides, offset)};
   },
   .batch = [](const Batched& b) -> Values {
-    // Rows follow each other, and none may see another.
+    // A row lies as its strides say, or rows follow each other; none may see what is no row's.
     const int64_t offset = b.integer("storage_offset") - b.integer("input_offset");
-    const int64_t count = tensor::count_of(b.sizes(0));
     Dims size = b.integers("size"), stride = b.integers("stride");
-    if (b.integers("input_stride") != tensor::contiguous_strides(b.sizes(0)) || offset < 0 ||
-        reach_of(size, stride, offset) > count) {
-      return {};
+    const Dims& own = b.integers("input_stride");
+    Value all = b.with_rows(0);
+    const Dims& strides = all.array().strides;
+    if (!std::equal(own.begin(), own.end(), strides.begin() + 1, strides.end())) {
+      if (own != tensor::contiguous_strides(b.sizes(0))) return {};
+      all = contiguous(all);
     }
-    const Value all = contiguous(b.with_rows(0));
+    if (offset < 0 || reach_of(size, stride, offset) > reach_of(b.sizes(0), own, 0)) return {};
     const Array& array = all.array();
     size.insert(0, b.rows());
-    stride.insert(0, count);
+    stride.insert(0, array.strides[0]);
     return {strided_view(all, size, stride, array.offset + offset, array.strides, array.offset)};
   },
   .shown_as = "AsStridedBackward0",

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft.autograd.function import Function
 from weft.functional import return_types
 from weft.functional.checks import wrap_dim
 from weft.functional.composite import composite, show_as
@@ -40,7 +41,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.maximum(input, dim if other is None else other)
     if dim is None:
-        return _extreme("max", ops.amax, input)
+        return _extreme("max", ops.max_all, input)
     return return_types.max._make(ops.max_dim(input, dim, keepdim))
 
 
@@ -64,7 +65,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     if other is not None or isinstance(dim, Tensor):
         return ops.minimum(input, dim if other is None else other)
     if dim is None:
-        return _extreme("min", ops.amin, input)
+        return _extreme("min", ops.min_all, input)
     return return_types.min._make(ops.min_dim(input, dim, keepdim))
 
 
@@ -75,9 +76,7 @@ def _extreme(name: str, function: Any, input: Tensor) -> Tensor:
             f"{name}(input): Expected reduction dim to be specified for input.numel() == 0; input "
             f"is {tuple(input.shape)}."
         )
-    result = function(input)
-    show_as(result, f"{name.title()}Backward1")
-    return result
+    return function(input)
 
 
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -93,9 +92,31 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return return_types.aminmax(ops.amin(input, dim, keepdim), ops.amax(input, dim, keepdim))
 
 
+class EvenlyShared(Function):
+    """A number whose gradient is shared by the elements that equal it; NaN equals NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, value: Tensor) -> Tensor:
+        """Return the value, which is that of some elements of the input."""
+        ctx.save_for_backward(input, value)
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Give each of those elements the same part of the gradient."""
+        (grad,) = grad_outputs
+        input, value = ctx.saved_tensors
+        both_nan = ops.logical_and(ops.isnan(input), ops.isnan(value))
+        mask = ops.logical_or(ops.eq(input, value), both_nan)
+        return grad / ops.sum(mask, dtype=grad.dtype) * mask, None
+
+
 @composite()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the middle element (the lower of two), of all or along a dimension with its index.
+
+    NaN is the middle of everything that has one. The middle of all elements shares its gradient
+    among those that equal it.
 
     Example:
         >>> import weft
@@ -103,14 +124,27 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         tensor(2.)
     """
     if dim is None:
-        flat = ops.reshape(input, -1)
-        middle = kth_smallest(flat, (flat.numel() + 1) // 2, 0, False)[0]
+        flat = ops.reshape(input.detach(), -1)
+        value = _middle(flat, 0, False)[0]
+        middle = EvenlyShared.apply(input, value) if input.requires_grad else value
         show_as(middle, "MedianBackward0")
         return middle
-    size = input.shape[wrap_dim(dim, input.ndim)] if input.ndim else 1
-    values, indices = kth_smallest(input, (size + 1) // 2, dim, keepdim)
+    values, indices = _middle(input, dim, keepdim)
     show_as(values, "MedianBackward1")
     return return_types.median(values, indices)
+
+
+def _middle(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, ...]:
+    """Return the middle elements and their places; the first NaN of what has one."""
+    size = input.shape[wrap_dim(dim, input.ndim)] if input.ndim else 1
+    found = kth_smallest(input, (size + 1) // 2, dim, keepdim or input.is_floating_point())
+    if input.ndim == 0 or not input.is_floating_point():
+        return found
+    is_nan = ops.isnan(input)
+    first = ops.argmax(is_nan.to(_core.uint8), dim, True)
+    indices = ops.where(ops.any(is_nan, [dim], True), first, found[1])
+    found = ops.gather(input, dim, indices), indices
+    return found if keepdim else tuple(ops.squeeze(each, [dim]) for each in found)
 
 
 @composite()
@@ -128,7 +162,10 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
         tensor(1.)
     """
     if dim is None:
-        return nanmedian(input.reshape(-1), 0).values
+        value = nanmedian(input.detach().reshape(-1), 0).values
+        middle = EvenlyShared.apply(input, value) if input.requires_grad else value
+        show_as(middle, "NanmedianBackward0")
+        return middle
     if input.ndim == 0:
         return return_types.nanmedian(input.clone(), ops.zeros((), dtype=_core.int64))
     values, indices = ops.sort(input, dim)
@@ -163,9 +200,9 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     # For each sorted element, how many are equal to it; the first of the most frequent wins.
     counts = ops.sum(same, [_before(dim)])
     first = ops.argmax(counts, dim, True)
-    most = ops.amax(counts, dim, True)
-    values = ops.gather(ordered, dim, first)
+    most = ops.clamp_min(ops.amax(counts, dim, True), 1)  # NaN does not even equal itself
     indices = ops.gather(places, dim, first + most - 1)
+    values = ops.gather(input, dim, indices)
     if not keepdim:
         values, indices = ops.squeeze(values, dim), ops.squeeze(indices, dim)
     return return_types.mode(values, indices)
@@ -587,6 +624,9 @@ def quantile(
             raise _core.ArgumentError(f"quantile(): interpolation {interpolation!r} is not known.")
         lower, upper = ops.select(ordered, -1, low), ops.select(ordered, -1, high)
         results.append(ops.lerp(lower, upper, weights[interpolation]))
+    # NaN is sorted behind the numbers, and wins.
+    last = ops.select(ordered, -1, -1)
+    results = [ops.where(ops.isnan(last), last, result) for result in results]
     if keepdim:
         if dim is None or input.ndim == 0:
             results = [result.reshape((1,) * input.ndim) for result in results]
