@@ -293,8 +293,15 @@ def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("lengths", "warns"),
     # The line is told once: what must not be told comes first.
-    [([1, 5] * 20, False), ([60] + [20] * 30, False), ([8] * 2, False), ([40] * 3, True)],
-    ids=["many", "last one alone", "short", "three"],
+    [
+        ([1, 5] * 20, False),
+        ([60] + [20] * 30, False),
+        ([8] * 2, False),
+        ([60], False),
+        ([40] * 3, False),
+        ([40] * 2 + [1] * 10, True),
+    ],
+    ids=["many", "last one alone", "short", "one", "three", "two that last"],
 )
 def test_a_map_is_told_by_the_average_of_its_plans(lengths: list[int], warns: bool) -> None:
     def model(length: int) -> float:
@@ -307,6 +314,20 @@ def test_a_map_is_told_by_the_average_of_its_plans(lengths: list[int], warns: bo
         warnings.simplefilter("always")
         weft.map(model, lengths)
     assert [str(warning.message)[:20] for warning in caught] == ["more than 20 plans i"] * warns
+
+
+@pytest.mark.fibers
+@pytest.mark.parametrize("is_cell", [False, True])
+def test_maps_of_single_requests_are_told_nothing(is_cell: bool) -> None:
+    def model(x: weft.Tensor) -> weft.Tensor:
+        return x * 2 if x.sum() > 0 else x
+
+    function = weft.cell(model) if is_cell else model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(60):
+            weft.map(function, [weft.ones(3)])
+    assert not caught
 
 
 def test_backward_adds_no_plans() -> None:

@@ -29,11 +29,12 @@ thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
 // Plans that one line asked for, one after the other.
 struct Watched {
-  static constexpr int64_t most_plans = 20, few_rows = 4;
+  static constexpr int64_t most_plans = 20, few_rows = 4, few_examples = 8;
   graph::Position position = 0;
   int64_t plans = 0, batches = 0, rows = 0;
   bool has_few_rows() const { return rows < few_rows * batches; }
 };
+thread_local bool is_of_few = false;  // the plan that runs now is of a map of few examples
 thread_local Watched of_map;  // that runs now: its last examples are few, and do not count alone
 
 // Plans of a few rows each cost more than they save. Said once for each line that keeps asking.
@@ -78,7 +79,14 @@ void demand_values(std::span<const Value> values) {
     }
   }
   graph::close_strand();
-  if (!modes.park || modes.executor) return watch(run_plan(values));
+  const bool waits = modes.park && !modes.executor;
+  // One by one in a debugger, or other examples' breakpoints would not be heeded.
+  if (!waits || is_debugged()) {
+    const Watched seen = run_plan(values);
+    if (modes.example < 0 && !is_of_few) watch(seen);  // maps are told of all their plans
+    return;
+  }
+  refuse_inside_locks();
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
@@ -141,16 +149,44 @@ PyObject* forget_demanded(PyObject*, PyObject*) {
   of_map = {};
   Py_RETURN_NONE;
 }
-PyObject* watch_map(PyObject*, PyObject*) {
+// watch_map(examples): of few examples no larger batches could be made.
+PyObject* watch_map(PyObject*, PyObject* examples) {
   return guarded([&]() -> PyObject* {
-    watch(of_map);
+    const Py_ssize_t count = PyLong_AsSsize_t(examples);
+    if (count == -1 && PyErr_Occurred()) throw PythonError{};
+    if (count >= Watched::few_examples) watch(of_map);
     Py_RETURN_NONE;
   });
 }
 
-// run_tensors(sequence): computes them together.
-PyObject* run_tensors(PyObject*, PyObject* tensors) {
-  return guarded([&]() -> PyObject* {
+// run_then(run, end): what `run` returns or raises, after `end`, which is called again should it be
+// interrupted. Between Python's lines a `finally` may be interrupted before it has begun.
+PyObject* run_then(PyObject*, PyObject* args) {
+  PyObject *run, *end;
+  if (!PyArg_ParseTuple(args, "OO", &run, &end)) return nullptr;
+  constexpr int most_times = 8;
+  PyObject* result = PyObject_CallNoArgs(run);
+  for (int i = 0; i < most_times; ++i) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const Object ended(PyObject_CallNoArgs(end));
+    if (ended) {
+      PyErr_Restore(type, value, trace);
+      break;
+    }
+    Py_CLEAR(result);
+    if (type) _PyErr_ChainExceptions(type, value, trace);
+  }
+  return result;
+}
+
+// run_tensors(sequence, examples): computes them together; results of a map of so many examples.
+PyObject* run_tensors(PyObject*, PyObject* args) {
+  PyObject* tensors;
+  Py_ssize_t examples = Watched::few_examples;
+  if (!PyArg_ParseTuple(args, "O|n", &tensors, &examples)) return nullptr;
+  const bool was_of_few = std::exchange(is_of_few, examples < Watched::few_examples);
+  PyObject* done = guarded([&]() -> PyObject* {
     Object items = Object::check(PySequence_Fast(tensors, "expected a sequence of tensors"));
     Values values;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
@@ -161,6 +197,8 @@ PyObject* run_tensors(PyObject*, PyObject* tensors) {
     graph::settle(values);
     Py_RETURN_NONE;
   });
+  is_of_few = was_of_few;
+  return done;
 }
 
 template <int64_t (*get)(), void (*set)(int64_t)>
@@ -212,8 +250,9 @@ PyMethodDef methods[] = {
     {"give_modes", give_modes, METH_O, "Set the thread's modes."},
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
-    {"watch_map", watch_map, METH_NOARGS, "Warn if a map's plans ran few rows."},
-    {"run_tensors", run_tensors, METH_O, "Compute tensors that are pending, together."},
+    {"watch_map", watch_map, METH_O, "Warn if the plans of a map of many examples ran few rows."},
+    {"run_then", run_then, METH_VARARGS, "Call a function, and another one whatever happens."},
+    {"run_tensors", run_tensors, METH_VARARGS, "Compute tensors that are pending, together."},
     {"set_pending_limit", set_number<graph::pending_limit, graph::set_pending_limit>, METH_O,
      "Set how many bytes of results may be pending; return what was set before."},
     {"set_strand_threshold", set_number<graph::strand_threshold, graph::set_strand_threshold>,

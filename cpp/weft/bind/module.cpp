@@ -57,6 +57,7 @@ NB_MODULE(_core, module) {
     define_op_functions(m);
     define_stacks(m);
     define_lazy(m);
+    define_waiting(m);
     define_cells(m);
     define_calls(m);
   } catch (const PythonError&) {

@@ -154,6 +154,10 @@ void set_item(PyObject* self, PyObject* index, PyObject* value);
 // --- the rest, each in its file ---
 void define_stacks(PyObject* module);
 void define_lazy(PyObject* module);
+void define_waiting(PyObject* module);
+// Raises if this example of a map holds a lock that others would wait for.
+void refuse_inside_locks();
+bool is_debugged();  // whether a debugger follows what runs now
 void define_cells(PyObject* module);
 void define_calls(PyObject* module);                // after the cells, whose types it completes
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one

@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
+from inspect import currentframe
+from sys import gettrace, settrace
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -25,6 +27,7 @@ class Hub:
 
     def __init__(self) -> None:
         _core.keep_stacks()
+        _core.keep_prints_whole()
         self.greenlet = getcurrent()
         self.ready: deque[greenlet] = deque()
         self.parked: list[greenlet] = []
@@ -54,6 +57,8 @@ class Hub:
         finally:
             for _, take_again in asides:
                 take_again()
+        if gettrace() is not None and _core.is_debugged():
+            _follow_again()
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
@@ -96,6 +101,16 @@ class Hub:
                 error = raised
         if error is not None:
             raise error
+
+
+def _follow_again() -> None:
+    """Let a debugger that another example has started hear of this one's lines, too."""
+    tracer: Any = gettrace()
+    settrace(tracer)  # the fiber went on as it was, not followed
+    frame = currentframe()
+    while frame is not None:
+        frame.f_trace = frame.f_trace or tracer
+        frame = frame.f_back
 
 
 class Running(threading.local):
@@ -325,8 +340,10 @@ def map(
         raise ValueError(f"map: width must be at least 1, not {width}")
     if not batch:
         return _one_by_one(function, examples, return_exceptions)
-    if _running.hub is not None and _running.hub.asides.get(getcurrent()):
+    hub = _running.hub
+    if hub is not None and (hub.asides.get(getcurrent()) or _core.is_debugged()):
         # Other examples must not see what this one holds, and those of a map inside it must.
+        # A debugger's session belongs to one example.
         return _one_by_one(function, examples, return_exceptions)
     if type(examples) in (range, _core.Tensor):
         examples = list(examples)  # as they would be taken one by one
@@ -334,11 +351,11 @@ def map(
         results = replay_all(function, cast("list[Any] | tuple[Any, ...]", examples), width)
         if results is not None:
             _core.draw_map()  # as if streams had been made for the examples
-            if _running.hub is None:
+            if hub is None:
                 _compute(results, return_exceptions)
             return results
-    if _running.hub is not None:
-        return _nested(_running.hub, function, iter(examples), width, return_exceptions)
+    if hub is not None:
+        return _nested(hub, function, iter(examples), width, return_exceptions)
     results = _outermost(function, iter(examples), width, return_exceptions)
     _compute(results, return_exceptions)
     return results
@@ -350,11 +367,11 @@ def _compute(results: list[Any], return_exceptions: bool) -> None:
     If that fails, computing each example's by themselves tells which one is to blame.
     """
     try:
-        _core.run_tensors(tensors_in(results))
+        _core.run_tensors(tensors_in(results), len(results))
     except Exception:  # noqa: BLE001 - raised again below
         for index, result in enumerate(results):
             try:
-                _core.run_tensors(tensors_in(result))
+                _core.run_tensors(tensors_in(result), 1)
             except Exception as error:
                 results[index] = _with_note(error, index)
                 if not return_exceptions:
@@ -365,12 +382,13 @@ def _one_by_one(
     function: Callable[[Any], Any], examples: Iterable[Any], return_exceptions: bool
 ) -> list[Any]:
     before = _core.keep_modes()
-    _core.set_lazy(False)
-    modes = _core.keep_modes()
     iterator = iter(examples)
     streams = Streams()
-    results: list[Any] = []
-    try:
+
+    def run() -> list[Any]:
+        _core.set_lazy(False)
+        modes = _core.keep_modes()
+        results: list[Any] = []
         while (example := streams.take(iterator)) is not _NO_MORE:
             streams.start(len(results))
             try:
@@ -383,28 +401,38 @@ def _one_by_one(
             finally:
                 _core.give_modes(modes)
         return results
-    finally:
+
+    def end() -> None:
         _core.give_modes(before)
         streams.restore()
+
+    return _core.run_then(run, end)
 
 
 def _outermost(
     function: Callable[[Any], Any], examples: Iterator[Any], width: int, return_exceptions: bool
 ) -> list[Any]:
-    hub = _running.hub = Hub()
-    fibers = Fibers(hub, function, examples, width, return_exceptions, lambda: None)
-    try:
+    before = _core.keep_modes()
+    hub = Hub()
+    fibers: Fibers | None = None
+
+    def run() -> list[Any]:
+        nonlocal fibers
+        _running.hub = hub
+        fibers = Fibers(hub, function, examples, width, return_exceptions, lambda: None)
         while hub and not fibers.failed:
             hub.turn()
-        _core.watch_map()
-    finally:
-        try:
-            hub.close()
-        finally:
-            _running.hub = None
-            _core.give_modes(fibers.modes)
+        _core.watch_map(min(width, len(fibers.results)))
+        return fibers.finish()
+
+    def end() -> None:
+        hub.close()
+        _running.hub = None
+        _core.give_modes(before)
+        if fibers is not None:
             fibers.streams.restore()
-    return fibers.finish()
+
+    return _core.run_then(run, end)
 
 
 def _nested(
@@ -417,6 +445,7 @@ def _nested(
     """Inside a fiber: more fibers for the same hub; this one waits until they are done."""
     if hub.closed:
         raise GreenletExit
+    _core.refuse_inside_locks()
     waiting = getcurrent()
     fibers = Fibers(
         hub, function, examples, width, return_exceptions, lambda: hub.ready.append(waiting)

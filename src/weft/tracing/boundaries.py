@@ -115,8 +115,8 @@ class Boundaries:
             self._listener.began_lazy()
         self._originals["keep_stacks"]()
 
-    def _run_tensors(self, tensors: Sequence[Tensor]) -> None:
-        self._originals["run_tensors"](tensors)
+    def _run_tensors(self, tensors: Sequence[Tensor], *examples: int) -> None:
+        self._originals["run_tensors"](tensors, *examples)
         if self.is_outermost:
             self._listener.ended_map(tensors)
 
