@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "weft/bind/python.h"
+#include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
@@ -107,6 +107,24 @@ PyObject* set_lazy(PyObject*, PyObject* wanted) {
   const bool before = std::exchange(modes.lazy, wanted == Py_True);
   return PyBool_FromLong(before);
 }
+
+// A `with` block that no interrupt comes into: Python's own would let one between its lines.
+struct LazyScope {
+  bool enabled;
+  std::vector<bool> before;
+
+  static bool set(bool wanted) {  // through the module, where a listener may have a stand-in
+    return nb::cast<bool>(nb::module_::import_("weft._core").attr("set_lazy")(wanted));
+  }
+  void enter() { before.push_back(set(enabled)); }
+  void exit(const nb::args&) {
+    if (before.empty()) throw nb::index_error("this scope is left already");
+    const bool wanted = before.back();
+    before.pop_back();
+    set(wanted);
+  }
+};
+
 PyObject* is_lazy(PyObject*, PyObject*) { return PyBool_FromLong(modes.lazy); }
 
 // start_fiber(example, park): from here on ops are recorded for that example, and what needs a
@@ -126,6 +144,15 @@ PyObject* keep_modes(PyObject*, PyObject*) {
   return PyCapsule_New(new Kept, "weft.modes", [](PyObject* capsule) {
     delete static_cast<Kept*>(PyCapsule_GetPointer(capsule, "weft.modes"));
   });
+}
+// describe_modes() returns all that an example may switch, as numbers.
+PyObject* describe_modes(PyObject*, PyObject*) {
+  const auto number = [](const void* pointer) { return reinterpret_cast<Py_ssize_t>(pointer); };
+  return Py_BuildValue("(iiiiiniiInnnnnn)", modes.grad, modes.inference, modes.is_look, modes.lazy,
+                       modes.example, number(modes.park), modes.keep_values, modes.module,
+                       modes.position, number(modes.executor), number(modes.observer),
+                       number(modes.tracer), number(modes.vmap), number(modes.save_hooks),
+                       number(modes.rows));
 }
 PyObject* give_modes(PyObject*, PyObject* capsule) {
   const auto* kept = static_cast<Kept*>(PyCapsule_GetPointer(capsule, "weft.modes"));
@@ -247,6 +274,7 @@ PyMethodDef methods[] = {
     {"is_lazy", is_lazy, METH_NOARGS, "Tell whether ops are recorded without running."},
     {"start_fiber", start_fiber, METH_VARARGS, "Record for one example of a map."},
     {"keep_modes", keep_modes, METH_NOARGS, "Return the thread's modes."},
+    {"describe_modes", describe_modes, METH_NOARGS, "Return the thread's modes as numbers."},
     {"give_modes", give_modes, METH_O, "Set the thread's modes."},
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
@@ -271,6 +299,12 @@ PyMethodDef methods[] = {
 void define_lazy(PyObject* module) {
   graph::host.demand = demand_values;
   if (PyModule_AddFunctions(module, methods) < 0) throw PythonError{};
+  nb::class_<LazyScope>(nb::borrow<nb::module_>(module), "LazyScope",
+                        "Records without running inside a block, or does not.")
+      .def(nb::init<bool>())
+      .def_ro("enabled", &LazyScope::enabled)
+      .def("__enter__", &LazyScope::enter)
+      .def("__exit__", &LazyScope::exit);
 }
 
 }  // namespace weft::bind

@@ -130,6 +130,7 @@ class Watch:
     def save(self) -> list[tuple[Any, Any]]:
         """Return the places that the body is known to read, each with a copy of what is there."""
         self.saved_at = perf_counter()
+        self.integers.clear()
         places: list[Any] = [part.__dict__ for part in self._modules()]
         for container, key, _, _ in self.guards:
             if key is len or isinstance(container, CellType):
@@ -273,11 +274,13 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
         made = args[0].__dict__["_weft_cell"] if isinstance(replay, _core.CellForward) else replay
         if due >= 1 and not made.note:
             due -= 1
-            before = _core.set_grad_enabled(False)
-            try:
+            before = _core.keep_modes()
+
+            def compare() -> None:
+                _core.set_grad_enabled(False)
                 _compare(name, result, body(*args, **kwargs))
-            finally:
-                _core.set_grad_enabled(before)
+
+            _core.run_then(compare, lambda: _core.give_modes(before))
         due += share
         return result
 

@@ -47,18 +47,27 @@ class Hub:
             raise GreenletExit
         fiber = getcurrent()
         self.parked.append(fiber)
-        asides = self.asides.get(fiber, ()) if self.asides else ()
-        for let_go, _ in reversed(asides):
-            let_go()
-        try:
-            # The next one goes on at once. One that is new, which is false, starts from the hub: it
-            # would begin on top of this one's stack.
-            (self.ready.popleft() if self.ready and self.ready[0] else self.greenlet).switch()
-        finally:
-            for _, take_again in asides:
-                take_again()
+        if self.asides and (asides := self.asides.get(fiber)):
+            gone: list[tuple[object, Callable[[], object]]] = []
+            _core.run_then(partial(self._let_go, asides, gone), partial(_take_again, gone))
+        else:
+            self._switch()
         if gettrace() is not None and _core.is_debugged():
             _follow_again()
+
+    def _switch(self) -> None:
+        # The next one goes on at once. One that is new, which is false, starts from the hub: it
+        # would begin on top of this one's stack.
+        (self.ready.popleft() if self.ready and self.ready[0] else self.greenlet).switch()
+
+    def _let_go(
+        self,
+        asides: list[tuple[Callable[[], object], Callable[[], object]]],
+        gone: list[tuple[object, Callable[[], object]]],
+    ) -> None:
+        for let_go, take_again in reversed(asides):
+            gone.append((let_go(), take_again))  # on one line, which interrupts come before
+        self._switch()
 
     def turn(self) -> None:
         """Let every ready fiber run until it parks or ends, then compute what they wait for."""
@@ -101,6 +110,11 @@ class Hub:
                 error = raised
         if error is not None:
             raise error
+
+
+def _take_again(gone: list[tuple[object, Callable[[], object]]]) -> None:
+    while gone:
+        _ = gone[-1][1](), gone.pop()  # on one line, as above
 
 
 def _follow_again() -> None:
@@ -276,7 +290,10 @@ class Fibers:
         """
         if self.error is None or self.keep_errors:
             return False
-        return all(result is not _RUNNING for result in self.results[: self.error[0]])
+        for result in self.results[: self.error[0]]:  # noqa: SIM110 - interrupts end it well
+            if result is _RUNNING:
+                return False
+        return True
 
     def finish(self) -> list[Any]:
         """Return the results, or raise the first example's exception."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from types import TracebackType
+from collections.abc import Callable
 from typing import Any
 
 from weft import _core, pytree
 
 
-class lazy:  # noqa: N801 - used like a function, as no_grad is
+class lazy(_core.LazyScope):  # noqa: N801 - used like a function, as no_grad is
     """Record ops without running them; a value is computed when somebody needs it.
 
     Reading a number, printing, NumPy, `backward`, or an optimizer step demands values. What is
@@ -30,39 +28,25 @@ class lazy:  # noqa: N801 - used like a function, as no_grad is
     """
 
     def __init__(self, enabled: bool = True) -> None:
-        self.enabled = enabled
-        self._before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self._before.append(_core.set_lazy(self.enabled))
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        _core.set_lazy(self._before.pop())
+        super().__init__(enabled)
 
 
-@contextmanager
-def at_once(*needed: Any) -> Generator[None]:
+class at_once(_core.LazyScope):  # noqa: N801 - used like a function
     """Run ops at once, after all tensors in `needed` have been computed.
 
     For what reads state that examples of a map share and writes it again: nobody waits for a value
     in between, so no other example's write is undone.
     """
-    if not _core.is_lazy():
-        yield
-        return
-    tensors = [leaf for leaf in pytree.tree_leaves(needed) if isinstance(leaf, _core.Tensor)]
-    while any(_core.is_pending(tensor) for tensor in tensors):  # others may write them meanwhile
-        _core.run_tensors(tensors)
-    _core.set_lazy(False)
-    try:
-        yield
-    finally:
-        _core.set_lazy(True)
+
+    def __init__(self, *needed: Any) -> None:
+        super().__init__(False)
+        if not _core.is_lazy():
+            return
+        tensors = [leaf for leaf in pytree.tree_leaves(needed) if isinstance(leaf, _core.Tensor)]
+        while any(
+            _core.is_pending(tensor) for tensor in tensors
+        ):  # others may write them meanwhile
+            _core.run_tensors(tensors)
 
 
 def set_memory_limit(bytes: int) -> int:
