@@ -44,6 +44,8 @@ void watch(const Watched& seen) {
   };
   if (seen.plans == 0) return;
   static std::unordered_map<graph::Position, Line> lines;
+  constexpr size_t most_lines = 4096;
+  if (lines.size() >= most_lines && !lines.contains(seen.position)) lines.clear();
   Line& line = lines[seen.position];
   line.plans += seen.plans;
   line.batches += seen.batches;

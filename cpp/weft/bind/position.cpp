@@ -1,5 +1,8 @@
 // Source positions: which line of the user's program runs now, as a number that is cheap to take
 // and resolved only when somebody asks.
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +18,7 @@ namespace weft::bind {
 namespace {
 
 struct Entry {
-  PyCodeObject* code;  // kept alive: entries are few, one for each line that records something
+  PyCodeObject* code;  // kept alive, by each of `known`
   int offset;
   bool operator==(const Entry&) const = default;
 };
@@ -24,8 +27,44 @@ struct EntryHash {
     return (reinterpret_cast<size_t>(entry.code) >> 4) * 0x9e3779b97f4a7c15u + entry.offset;
   }
 };
-std::vector<Entry> entries(1);
 std::unordered_map<Entry, graph::Position, EntryHash> known;  // 0 for code of our own
+
+// Entries by number, which is never given again. Programs make functions, and let go of them: once
+// there are many more entries than before, those of such functions go.
+class Entries {
+ public:
+  // Null: there is none any more.
+  const Entry* find(graph::Position position) const {
+    const Block* block = position < count_ ? blocks_[position / block_size].get() : nullptr;
+    const Entry* entry = block ? &(*block)[position % block_size] : nullptr;
+    return entry && entry->code ? entry : nullptr;
+  }
+  graph::Position add(const Entry& entry) {
+    if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Block>());
+    (*blocks_.back())[count_ % block_size] = entry;
+    return count_++;
+  }
+  void remove(graph::Position position) {
+    std::unique_ptr<Block>& block = blocks_[position / block_size];
+    (*block)[position % block_size] = {};
+    const bool empty = std::none_of(block->begin(), block->end(),
+                                    [](const Entry& entry) { return entry.code != nullptr; });
+    if (empty && position / block_size + 1 < blocks_.size()) block.reset();
+  }
+  graph::Position count() const { return count_; }
+
+ private:
+  static constexpr graph::Position block_size = 64;
+  using Block = std::array<Entry, block_size>;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  graph::Position count_ = 0;
+};
+Entries entries;
+const graph::Position unknown = entries.add({});  // the number 0
+
+constexpr size_t least_known = 2048;
+size_t most_known = least_known;
+graph::Position first_young = 0;  // errors may still name lines that were new at the last sweep
 
 // Frames of Weft's own Python code are skipped. Its folder, ending in a separator.
 std::string own_folder;
@@ -45,6 +84,29 @@ struct Recent {
 };
 Recent recent[256];
 
+// Lets go of the entries of functions that nobody has any more.
+void sweep() {
+  std::unordered_map<PyCodeObject*, Py_ssize_t> holds;
+  for (const auto& [entry, position] : known) ++holds[entry.code];
+  std::vector<PyCodeObject*> dead;
+  size_t old = 0;
+  for (auto item = known.begin(); item != known.end();) {
+    const auto [entry, position] = *item;
+    if (Py_REFCNT(entry.code) > holds[entry.code] || position >= first_young) {
+      old += position < first_young;
+      ++item;
+      continue;
+    }
+    if (const Entry* found = entries.find(position); found && position) entries.remove(position);
+    dead.push_back(entry.code);
+    item = known.erase(item);
+  }
+  std::fill(std::begin(recent), std::end(recent), Recent{});
+  first_young = entries.count();
+  most_known = known.size() + least_known + old;
+  for (PyCodeObject* code : dead) Py_DECREF(code);
+}
+
 // Where an instruction begins. During a call that Python 3.11 or 3.12 has learnt to run by itself,
 // it stands at the instruction's last cache; before it has, at the instruction.
 int start_of_instruction(PyCodeObject* code, int offset) {
@@ -58,6 +120,8 @@ int start_of_instruction(PyCodeObject* code, int offset) {
 graph::Position intern(PyCodeObject* code, int offset) {
   Recent& slot = recent[((reinterpret_cast<size_t>(code) >> 4) + offset / 2) % std::size(recent)];
   if (slot.code == code && slot.offset == offset) return slot.position;
+  if (known.size() >= most_known) [[unlikely]]
+    sweep();
   const auto found = known.try_emplace(Entry{code, offset}, 0);
   graph::Position& position = found.first->second;  // stays where it is when others are added
   if (found.second) {
@@ -65,8 +129,7 @@ graph::Position intern(PyCodeObject* code, int offset) {
     if (const int start = start_of_instruction(code, offset); start != offset) {
       position = intern(code, start);
     } else if (!is_own(code)) {
-      position = static_cast<graph::Position>(entries.size());
-      entries.push_back({code, offset});
+      position = entries.add({code, offset});
     }
   }
   slot = {code, offset, position};
@@ -89,9 +152,9 @@ void walk(const Visit& visit) {
 
 bool is_at(graph::Position position) {
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
-  const Entry& entry = entries[position];
-  return frame && frame->f_code == entry.code &&
-         _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)) == entry.offset;
+  const Entry* entry = entries.find(position);
+  return frame && entry && frame->f_code == entry->code &&
+         _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)) == entry->offset;
 }
 #else
 bool is_at(graph::Position) { return false; }
@@ -131,12 +194,13 @@ struct Place {
 };
 
 Place resolve(graph::Position position) {
-  if (position == 0 || position >= entries.size()) return {"", 0, ""};
-  const Entry& entry = entries[position];
-  const char* file = PyUnicode_AsUTF8(entry.code->co_filename);
-  const char* function = PyUnicode_AsUTF8(entry.code->co_name);
+  const Entry* entry = entries.find(position);
+  if (!entry) return {"", 0, ""};
+  const char* file = PyUnicode_AsUTF8(entry->code->co_filename);
+  const char* function = PyUnicode_AsUTF8(entry->code->co_name);
   PyErr_Clear();
-  return {file ? file : "?", PyCode_Addr2Line(entry.code, entry.offset), function ? function : "?"};
+  return {file ? file : "?", PyCode_Addr2Line(entry->code, entry->offset),
+          function ? function : "?"};
 }
 
 std::string resolve_text(graph::Position position) {
@@ -168,10 +232,12 @@ void define_positions(nb::module_& module) {
   module.def(
       "set_own_folder", [](std::string folder) { own_folder = std::move(folder); },
       "Name the folder whose frames are skipped.");
+  module.def("position_count", [] { return known.size(); }, "Return how many lines are known.");
   module.def(
       "position_offset",
       [](graph::Position position) {
-        return position < entries.size() ? entries[position].offset : 0;
+        const Entry* entry = entries.find(position);
+        return entry ? entry->offset : 0;
       },
       "Return which instruction of its function a position is at.");
   module.def(

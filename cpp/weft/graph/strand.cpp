@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "weft/graph/marks.h"
 #include "weft/graph/modes.h"
@@ -34,6 +35,9 @@ Pending* open = nullptr;  // one at a time
 std::vector<Held> open_outputs;
 bool declined = false;  // it is known already that the op to be recorded begins no strand
 size_t step_count = 0;
+constexpr size_t least_new = 1024;
+size_t many_steps = least_new;
+uint32_t sweeps = 0;
 size_t refused = 0;  // ops whose lines had begun strands of too many shapes
 std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
 std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
@@ -293,6 +297,7 @@ inline Step* go_on(Step& next, std::span<const Value> inputs) {
   }
   Step* first = first_step(op, inputs, attributes, position);
   if (!first) return nullptr;
+  first->used = sweeps;
   close_before(inputs);
   declined =
       first->alone || modes.inference || all_shared(inputs) || was_begun(op, attributes, inputs);
@@ -495,7 +500,9 @@ void begin_strand(Pending& pending) {
   Call call(op, pending.attributes, pending.inputs);
   for (const Held& output : pending.outputs) call.outputs.push_back(output.value->array);
   call.compute = pending.compute;
-  open_strand(pending, *firsts.emplace_back(make_step(call, pending.position, nullptr)));
+  Step& first = *firsts.emplace_back(make_step(call, pending.position, nullptr));
+  first.used = sweeps;
+  open_strand(pending, first);
 }
 
 void close_strand(bool ended) {
@@ -562,6 +569,46 @@ void forget_steps() {
   wholes.clear();
   first_steps.clear();
   step_count = refused = 0;
+  many_steps = least_new;
+}
+
+namespace {
+
+template <class Visit>
+void visit_steps(Step& step, const Visit& visit) {
+  visit(step);
+  for (const auto& next : step.next) visit_steps(*next, visit);
+}
+
+}  // namespace
+
+bool are_steps_many() { return step_count >= many_steps; }
+
+// Of modules and functions that a program makes and lets go of, nobody tells.
+void sweep_steps() {
+  std::unordered_set<const Step*> gone;
+  const auto is_old = [](const auto& first) { return first->used != sweeps; };
+  for (const auto& [place, firsts] : first_steps) {
+    for (const auto& first : firsts) {
+      if (is_old(first)) visit_steps(*first, [&](Step& step) { gone.insert(&step); });
+    }
+  }
+  for (const auto& [place, firsts] : first_steps) {
+    for (const auto& first : firsts) {
+      visit_steps(*first, [&](Step& step) {
+        if (step.whole && gone.contains(step.whole->step)) step.whole = nullptr;
+      });
+    }
+  }
+  for (auto& [hash, alike] : wholes)
+    std::erase_if(alike, [&](const auto& op) { return gone.contains(op->step); });
+  for (auto& [place, firsts] : first_steps) std::erase_if(firsts, is_old);
+  const auto is_empty = [](const auto& item) { return item.second.empty(); };
+  std::erase_if(wholes, is_empty);
+  std::erase_if(first_steps, is_empty);
+  step_count -= gone.size();
+  many_steps = step_count + std::max(least_new, step_count);
+  ++sweeps;
 }
 
 }  // namespace weft::graph

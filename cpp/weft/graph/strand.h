@@ -49,6 +49,7 @@ struct Step {
   uint32_t result_count() const { return results_before + static_cast<uint32_t>(outputs.size()); }
 
   uint32_t seen = 0;
+  uint32_t used = 0;   // of a first one: the last time between two sweeps that a strand began so
   bool ended = false;  // a strand has ended here
   bool alone = false;  // its batch rule does not cover it: no strand has it
   std::vector<std::unique_ptr<Step>> next;
@@ -99,5 +100,8 @@ int64_t strand_threshold();
 // of their strands is better learned anew.
 bool are_steps_old();
 void forget_steps();
+// Whether so many have come that those which nobody uses any more should go; lets go of them.
+bool are_steps_many();
+void sweep_steps();
 
 }  // namespace weft::graph

@@ -290,8 +290,10 @@ void start_anew() {
   constexpr size_t most_types = 4096;
   const DType dtype = std::exchange(pending_dtype, tensor::default_dtype);
   const bool forget = are_steps_old() || dtype != pending_dtype;
+  const bool sweep = !forget && are_steps_many();
   if (forget) forget_steps();
-  if (known_types.size() > most_types || forget) {
+  if (sweep) sweep_steps();
+  if (known_types.size() > most_types || forget || sweep) {
     known_types.clear();
     type_numbers.clear();
     ++types_began;
