@@ -330,8 +330,8 @@ def map(
     BatchNorm, is changed in the order in which they reach it, and each in-place op changes it as it
     is then. What reads it in one op and writes it in another, as `total[index] += x` does, may undo
     what others wrote in between; `total.index_add_(0, index, x)` does not. For the same reason no
-    value can be read where only one may be at a time: inside a lock, a generator or an event loop
-    that examples share.
+    value can be read where only one may be at a time: inside a lock, which raises, or inside a
+    generator or an event loop that examples share. In a debugger an example waits for nobody.
 
     Args:
         function: Takes one example.

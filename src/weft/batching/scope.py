@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from weft import _core, pytree
@@ -26,6 +27,10 @@ class lazy(_core.LazyScope):  # noqa: N801 - used like a function, as no_grad is
         >>> sums[3].item()
         9.0
     """
+
+    __signature__ = Signature(  # which the core's types hide
+        [Parameter("enabled", Parameter.POSITIONAL_OR_KEYWORD, default=True, annotation=bool)]
+    )
 
     def __init__(self, enabled: bool = True) -> None:
         super().__init__(enabled)
