@@ -10,7 +10,8 @@ WERROR ?= OFF
 PYTEST ?=
 CALLS ?= 100000
 SEED ?=
-SANITIZE_TESTS ?= tests/ops
+SANITIZE_TESTS ?= tests/ops tests/batching tests/autograd tests/func tests/tracing tests/utils \
+  tests/test_views_inplace.py tests/test_vmap.py
 BENCH ?=
 DEMO ?=
 
@@ -108,8 +109,13 @@ sanitized = compiler=$(compiler); PYTHONPATH=$(CURDIR)/build-sanitize/package PY
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1 \
   UBSAN_OPTIONS=print_stacktrace=1
 
-sanitize: sanitize-build .venv/.prepared-test ## run tests under ASan and UBSan (SANITIZE_TESTS=...)
-	@$(sanitized) $(PYTHON) -m pytest -q -p no:cacheprovider $(PYTEST) $(SANITIZE_TESTS)
+# As many processes as JOBS, each with its part of the tests.
+sanitize: sanitize-build .venv/.prepared-test ## run tests under ASan and UBSan (SANITIZE_TESTS="...")
+	@for part in $$(seq $(JOBS)); do \
+	  ($(sanitized) $(PYTHON) -m pytest -q -p no:cacheprovider --part $$part/$(JOBS) $(PYTEST) \
+	    $(SANITIZE_TESTS)) & parts="$$parts $$!"; \
+	done; \
+	for part in $$parts; do wait $$part || failed=1; done; exit $${failed:-0}
 
 # A child that forked starts threads of its own, which this sanitizer allows when it is told to.
 sanitize-threads: build-threads/build.ninja .venv/.prepared-test ## test the thread pool under TSan

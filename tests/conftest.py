@@ -21,6 +21,15 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", help="run every n-th test only: 1/2 and 2/2 are all", default="1/1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part, of = map(int, config.getoption("--part").split("/"))
+    items[:] = items[part - 1 :: of]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "error")
 

@@ -15,7 +15,6 @@ NEVER = 2**62
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "single_ops: looks at plans of ops that are no strands")
     config.addinivalue_line("markers", "strands: looks at plans of strands")
-    config.addinivalue_line("markers", "fibers: uses weft.map, which sanitizers do not understand")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

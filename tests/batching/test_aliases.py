@@ -11,10 +11,7 @@ import pytest
 import weft
 from weft import nn
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:more than 20 plans"),
-    pytest.mark.fibers,
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
 
 
 def same_for_all() -> weft.Tensor:

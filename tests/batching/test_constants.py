@@ -117,7 +117,6 @@ def test_losses_that_share_words_are_differentiated_apart(embedding: nn.Embeddin
         assert weft.allclose(gradient, embedding.weight.grad)
 
 
-@pytest.mark.fibers
 @pytest.mark.parametrize("same_tensor", [True, False])
 def test_what_the_user_holds_of_equal_examples_is_apart(
     embedding: nn.Embedding, same_tensor: bool
@@ -140,7 +139,6 @@ def test_what_the_user_holds_of_equal_examples_is_apart(
     assert weft.allclose(scaled, plain * 10)
 
 
-@pytest.mark.fibers
 def test_equal_examples_and_another_go_backward_one_by_one(embedding: nn.Embedding) -> None:
     losses = weft.map(lambda word: embedding(weft.tensor(word)).tanh().exp().sum(), [1, 1, 2])
     for number in (2, 0, 1):
@@ -149,7 +147,6 @@ def test_equal_examples_and_another_go_backward_one_by_one(embedding: nn.Embeddi
         losses[2].backward()
 
 
-@pytest.mark.fibers
 def test_an_equal_result_becomes_a_leaf() -> None:
     def example(number: float) -> Any:
         z = (weft.tensor(number, dtype=weft.float64) * weft.ones(2, dtype=weft.float64)).clone()
@@ -180,7 +177,6 @@ def test_a_row_becomes_a_leaf() -> None:
         assert weft.equal(leaf.grad, result.detach())
 
 
-@pytest.mark.fibers
 def test_one_backward_of_equal_losses_frees_what_was_saved() -> None:
     table = nn.Embedding(4, 10_000)
     losses = weft.map(lambda word: table(weft.tensor(word)).tanh().exp().sum(), [0, 0, 0])
@@ -211,7 +207,6 @@ def test_drawn_numbers_are_never_shared(embedding: nn.Embedding) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:more than 20 plans in a row")
-@pytest.mark.fibers
 @pytest.mark.parametrize("seed", range(20))
 def test_random_programs_over_few_words(seed: int) -> None:
     """Whatever is equal, the results and gradients of each example are its own."""

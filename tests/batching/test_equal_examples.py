@@ -9,10 +9,7 @@ import pytest
 
 import weft
 
-pytestmark = [
-    pytest.mark.fibers,
-    pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
 
 Function = Callable[[weft.Tensor], Any]
 Map = Callable[[Function, list[weft.Tensor]], list[Any]]

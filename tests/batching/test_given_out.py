@@ -12,10 +12,7 @@ import weft
 from weft import _core, nn
 from weft.batching import results
 
-pytestmark = [
-    pytest.mark.fibers,
-    pytest.mark.filterwarnings("ignore:more than 20 plans in a row"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row")
 
 
 def plain(function: Any) -> Any:

@@ -567,7 +567,6 @@ def test_a_cell_that_reads_a_tensor_whose_data_changes() -> None:
     assert scale(weft.ones(2)).tolist() == [7.0, 7.0]
 
 
-@pytest.mark.fibers
 def test_many_writes_run_what_reads_the_written_first() -> None:
     """Who reads what is remembered while nothing runs; values that move are noticed."""
 

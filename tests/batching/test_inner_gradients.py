@@ -10,10 +10,7 @@ import pytest
 import weft
 from weft import _core, nn
 
-pytestmark = [
-    pytest.mark.fibers,
-    pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
 
 Function = Callable[[weft.Tensor], Any]
 EXAMPLES = 6

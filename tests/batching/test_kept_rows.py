@@ -171,7 +171,6 @@ def test_some_rows_went_backward_before() -> None:
     check_same(gradients(model, kept[1]), gradients(model, model(examples[1])))
 
 
-@pytest.mark.fibers
 @pytest.mark.parametrize("seed", range(12))
 def test_any_rows_kept_at_any_time(seed: int) -> None:
     """Results of several batches, one made from another, dropped and trimmed in any order."""
@@ -219,7 +218,6 @@ def test_any_rows_kept_at_any_time(seed: int) -> None:
                         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.fibers
 def test_rows_that_a_function_of_the_user_saved_stay() -> None:
     weft.manual_seed(0)
     w = weft.randn(2, dtype=weft.float64, requires_grad=True)
@@ -251,7 +249,6 @@ def test_rows_that_a_function_of_the_user_saved_stay() -> None:
     assert weft.allclose(second(weft.map), second(lambda run, xs: [run(x) for x in xs]))
 
 
-@pytest.mark.fibers
 def test_what_a_trimmed_node_shows_is_what_it_keeps() -> None:
     w = weft.ones(3, requires_grad=True)
     rows = weft.map(lambda x: x + w, [weft.ones(3) * i for i in range(300)])[::-1]

@@ -85,7 +85,6 @@ def test_a_view_of_what_is_there_waits_for_nothing() -> None:
     assert table[3, 1:].tolist() == row.tolist()
 
 
-@pytest.mark.fibers
 def test_reading_elements_of_what_is_there_lets_nobody_wait() -> None:
     order: list[tuple[int, int]] = []
 
@@ -289,7 +288,6 @@ def test_a_line_that_keeps_asking_for_little_is_told_so() -> None:
 
 
 @pytest.mark.single_ops
-@pytest.mark.fibers
 @pytest.mark.parametrize(
     ("lengths", "warns"),
     # The line is told once: what must not be told comes first.

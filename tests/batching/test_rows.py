@@ -248,7 +248,6 @@ def test_gradient_for_the_other_of_two_that_ran_once() -> None:
     assert weft.autograd.grad(loss, [a], allow_unused=True) == (None,)
 
 
-@pytest.mark.fibers
 def test_equal_examples_have_gradients_of_their_own() -> None:
     w = weft.tensor([1.0, 2.0], requires_grad=True)
     x = weft.tensor([3.0, 4.0])

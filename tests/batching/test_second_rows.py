@@ -12,10 +12,7 @@ import pytest
 import weft
 from weft import nn
 
-pytestmark = [
-    pytest.mark.fibers,
-    pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
 
 Function = Callable[[weft.Tensor], weft.Tensor]
 WAYS = ["eager", "map", "lazy"]

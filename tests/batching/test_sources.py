@@ -9,10 +9,7 @@ import pytest
 import weft
 from weft import nn
 
-pytestmark = [
-    pytest.mark.fibers,
-    pytest.mark.filterwarnings("ignore:more than 20 plans in a row"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row")
 
 LENGTH, WIDTH, EXAMPLES = 50, 48, 6
 

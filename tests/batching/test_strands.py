@@ -250,7 +250,6 @@ def test_the_same_at_two_lines_runs_together() -> None:
         assert weft.allclose(y, pair(x), atol=1e-6)
 
 
-@pytest.mark.fibers
 def test_an_error_of_a_value_names_the_op_s_line_and_the_example() -> None:
     table = weft.randn(5, 3)
 
@@ -296,7 +295,6 @@ def test_pending_ops_are_counted_as_ops() -> None:
     assert weft.explain().pending == others
 
 
-@pytest.mark.fibers
 def test_examples_of_a_map_do_not_mix() -> None:
     def act(x: weft.Tensor) -> weft.Tensor:
         y = x.exp() * 2

@@ -172,7 +172,6 @@ def test_gradients_of_gradients_of_one_example(row: Row, shared: bool) -> None:
         assert_same(row, differentiate(lazy, totals), differentiate(eager, numbers))
 
 
-@pytest.mark.fibers
 @pytest.mark.parametrize("row", [row for row in ROWS if row.order > 0], ids=row_id)
 def test_gradients_inside_a_map(row: Row) -> None:
     def differentiate(call: Call) -> tuple[list[Any], Any]:
