@@ -6,6 +6,8 @@ good answer. A signal, a sanitizer's report, a hang, a SystemError and an Intern
 kit.py       what programs may use; everything in it is importable for a reproduction
 pool.py      hostile values, as Python expressions
 forms.py     operators, indexing and small stories
+bodies.py    lines of functions that are mapped, recorded, replayed or run by rows, and their runs
+dynamic.py   programs of those
 targets.py   what can be called, and what its parameters look like
 programs.py  programs of a few lines, made from a seed
 child.py     runs programs and answers

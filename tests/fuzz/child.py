@@ -17,6 +17,8 @@ import sys
 import tempfile
 from typing import Any
 
+from greenlet import GreenletExit
+
 MARK_NAME = "WEFT_FUZZ_LINE"  # number of the file descriptor
 EVERY = 25  # programs between two looks at whether the state still computes
 
@@ -40,11 +42,16 @@ def mark_line(number: int) -> None:
         os.pwrite(int(os.environ[MARK_NAME]), number.to_bytes(4, "little"), 0)
 
 
-def run(
-    lines: list[str], namespace: dict[str, Any], wrong: tuple[type[BaseException], ...]
-) -> dict:
+def describe(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception as another:  # noqa: BLE001 - what it was made of may do anything
+        return f"{type(error).__name__} ({type(another).__name__})"
+
+
+def run(lines: list[str], namespace: dict[str, Any]) -> dict:
     """Run one program; the first exception ends it."""
-    from tests.fuzz.kit import Skip
+    from tests.fuzz.kit import Skip, is_internal
 
     for number, line in enumerate(lines):
         mark_line(number)
@@ -52,10 +59,9 @@ def run(
             exec(compile(line, "<fuzz>", "exec"), namespace)
         except Skip:
             return {"status": "skipped", "text": ""}
-        except wrong as error:
-            return {"status": "wrong", "text": f"{type(error).__name__}: {error}"[:500]}
-        except Exception as error:  # noqa: BLE001 - that it is an exception is all that matters
-            return {"status": "raised", "text": f"{type(error).__name__}: {error}"[:200]}
+        except (Exception, GreenletExit) as error:  # noqa: BLE001 - any is a good answer
+            status = "wrong" if is_internal(error) else "raised"
+            return {"status": status, "text": describe(error)[:500]}
     return {"status": "ok", "text": ""}
 
 
@@ -65,24 +71,25 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     limit_memory()
     from tests.fuzz import kit
-    from weft import _core
 
-    wrong = (SystemError, _core.InternalError)
-    provided = {name: getattr(kit, name) for name in kit.__all__}
+    provided = {name: getattr(kit, name) for name in kit.__all__} | {"__name__": "program"}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # a program may write files
+        gc.freeze()  # programs collect garbage, in which what is there already takes longest
         for number, given in enumerate(sys.stdin):
             kit.reset()
             with (
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                answer = run(json.loads(given), dict(provided), wrong)
+                answer = run(json.loads(given), dict(provided))
+            complaint = kit.left_behind()
             kit.reset()
             if number % EVERY == 0:
                 gc.collect()
-                if complaint := kit.canary():
-                    answer = {"status": "wrong", "text": f"the state is corrupt: {complaint}"}
+                complaint = complaint or kit.canary()
+            if complaint:
+                answer = {"status": "wrong", "text": f"the state is corrupt: {complaint}"}
             answers.write(json.dumps(answer) + "\n")
             if resident_bytes() > 3 << 30:
                 break  # the parent starts another one

@@ -16,36 +16,53 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from greenlet import GreenletExit
 
 import weft
-from weft import _core
+from weft import _core, nn
+from weft.batching import mapping
+from weft.batching.replaying import Mapped
 from weft.tracing.recording import _running
 
 __all__ = [
+    "NEVER",
+    "Calling",
     "Custom",
+    "GreenletExit",
+    "Holder",
     "Index",
+    "Net",
     "Parameter",
     "Shrinking",
     "Skip",
     "array",
+    "attempt",
     "back",
     "copy",
     "cyclic",
     "deep",
     "functools",
     "gc",
+    "harmless",
     "hostile_dlpack",
     "in_inference",
     "in_threads",
     "inf",
     "keep_small",
+    "lazily",
+    "look",
     "math",
     "nan",
+    "nn",
     "np",
     "operator",
     "optim",
     "pickle",
     "read_only",
+    "set_thresholds",
+    "tensors_in",
+    "total",
+    "traced",
     "weft",
 ]
 
@@ -53,6 +70,10 @@ warnings.simplefilter("ignore")
 inf, nan = math.inf, math.nan
 optim, Parameter = weft.optim, weft.nn.Parameter
 LARGEST = 1 << 22  # elements of a result that later lines may work on
+NEVER = 2**62
+WARM = Mapped.warm
+STRANDS = _core.set_strand_threshold(0)
+_core.set_strand_threshold(STRANDS)
 
 
 class Skip(Exception):
@@ -168,13 +189,119 @@ def _make_custom() -> Any:
 Custom: Any = _make_custom() if hasattr(weft.autograd, "Function") else None
 
 
+def is_internal(error: BaseException | None) -> bool:
+    """Tell whether an exception, or one that it came of, is Weft's own fault."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        if isinstance(error, (SystemError, _core.InternalError)):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def harmless(error: BaseException) -> None:
+    """Raise an exception again if nothing may go on after it."""
+    if is_internal(error) or isinstance(error, Skip):
+        raise error
+
+
+def attempt(function: Callable[[], Any]) -> Any:
+    """Return what a function does, or what it raises."""
+    try:
+        return function()
+    except Exception as error:  # noqa: BLE001 - anything may go wrong
+        harmless(error)
+        return error
+
+
+def set_thresholds(strands: int, warm: int) -> None:
+    """Set after how many repetitions strands begin, and after how many examples maps replay."""
+    _core.set_strand_threshold(strands)
+    Mapped.warm = warm
+
+
+class Net(nn.Module):
+    """A module of a user's own, which decides by a value."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(size, size)
+        self.scale = nn.Parameter(weft.ones(size))
+        self.register_buffer("mean", weft.zeros(size))
+        self.flag: Any = 2
+
+    def forward(self, x: Any) -> Any:
+        x = self.inner(x) * self.scale - self.mean
+        if x.sum() > 0:
+            x = x.tanh() * self.flag
+        return x
+
+
+class Holder:
+    """An object of a user's own with a tensor."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+class Calling:
+    """An object that is called, and that holds a function."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def lazily(function: Any) -> Any:
+    """Return a function that records."""
+
+    def run(*args: Any) -> Any:
+        with weft.lazy():
+            return function(*args)
+
+    return run
+
+
+def traced(function: Any) -> Any:
+    """Return a function that is watched."""
+
+    def run(*args: Any) -> Any:
+        with weft.tracing.Recording():
+            return function(*args)
+
+    return run
+
+
 def tensors_in(value: Any, depth: int = 3) -> list[weft.Tensor]:
     """Return the tensors of a result."""
     if isinstance(value, weft.Tensor):
         return [value]
+    if isinstance(value, Holder):
+        value = [value.tensor]
+    if isinstance(value, dict):
+        value = list(value.values())
     if isinstance(value, list | tuple) and depth:
         return [found for item in value[:8] for found in tensors_in(item, depth - 1)]
     return []
+
+
+def total(value: Any) -> Any:
+    """Return the sum of all numbers of a result."""
+    return sum(tensor.sum() for tensor in tensors_in(value))
+
+
+def look(value: Any) -> None:
+    """Read a result's values; what was raised for an example is raised if it is Weft's fault."""
+    keep_small(value)
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(item, BaseException):
+            harmless(item)
+    for tensor in tensors_in(value):
+        tensor.tolist()
+        repr(tensor)
 
 
 def keep_small(value: Any) -> None:
@@ -217,6 +344,9 @@ def reset() -> None:
         _core.pop_save_hooks()
     for recording in reversed(list(_running.stack)):  # a breakpoint is one
         recording.__exit__(None, None, None)
+    _core.set_lazy(False)
+    _core.set_pending_limit(1 << 30)
+    set_thresholds(STRANDS, WARM)
     _core.set_inference_mode(False)
     _core.set_grad_enabled(True)
     _core.set_default_dtype(_core.float32)
@@ -235,4 +365,16 @@ def canary() -> str:
     if y.item() != 34.0 or x.grad is None or x.grad.tolist() != [5.0, 9.0, 13.0]:
         return f"a small sum is {y.item()} with gradient {x.grad}, not 34 with [5, 9, 13]"
     z = weft.arange(6).reshape(2, 3)[:, 1:].sum()
-    return "" if z.item() == 12 else f"a small integer sum is {z.item()}, not 12"
+    if z.item() != 12:
+        return f"a small integer sum is {z.item()}, not 12"
+    found = weft.map(lambda t: t * 2 if t > 1 else t - 1, list(x.detach()), replay=False)
+    if weft.stack(found).tolist() != [0.0, 4.0, 6.0]:
+        return f"a small map is {found}, not [0, 4, 6]"
+    return ""
+
+
+def left_behind() -> str:
+    """Say what a program has left that it should not, or nothing."""
+    if mapping.is_running():
+        return "a map still runs"
+    return ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from tests.fuzz import pool
+from tests.fuzz import bodies, pool
+from tests.fuzz.dynamic import Dynamic, indented
 from tests.fuzz.forms import FORMS, STATEMENTS
 from tests.fuzz.targets import (
     Argument,
@@ -215,6 +216,7 @@ class Programs:
         """Say how many different things can be called."""
         return {form: len(found) for form, found in self.targets.items()} | {
             "forms": len(FORMS) + len(STATEMENTS),
+            "lines": sum(len(lines) for lines in bodies.ALL),
             "examples": len(self.examples),
         }
 
@@ -224,17 +226,22 @@ class Programs:
         writer = Writer(random)
         # Every function and method gets its turn; the rest is chance.
         turn = [*self.targets["function"], *self.targets["method"]]
-        if number % 2 == 0:
-            writer.call(turn[number // 2 % len(turn)])
-        else:
+        if number % 3 == 0:
+            writer.call(turn[number // 3 % len(turn)])
+        elif number % 3 == 1:
             self.add(writer, random)
+        else:
+            return Dynamic(random, self.lines_of_example).make()
         while random.random() < 0.3 and len(writer.lines) < 20:
             self.add(writer, random)
         writer.backward()
-        if random.random() < 0.06:
-            mode = random.choice(("no_grad", "inference_mode", "enable_grad"))
-            body = "\n".join(f"    {line}" for line in writer.lines)
-            return [f"with weft.{mode}():\n{body}"]
+        return within(random, writer.lines)
+
+    def lines_of_example(self, random: Random) -> list[str]:
+        """Write lines about an example's tensor x and one of all examples, w."""
+        writer = Writer(random)
+        writer.tensors = ["x", "w"]
+        self.add(writer, random)
         return writer.lines
 
     def add(self, writer: Writer, random: Random) -> None:
@@ -252,3 +259,17 @@ class Programs:
         else:
             form = "function" if choice < 0.94 else "method"
             writer.call(random.choice(self.targets[form]))
+
+
+def within(random: Random, lines: list[str]) -> list[str]:
+    """Put some programs into a mode, or make examples of them."""
+    choice = random.random()
+    if choice > 0.25:
+        return lines
+    body = "\n".join(indented(lines))
+    if choice < 0.1:
+        mode = random.choice(("no_grad", "inference_mode", "enable_grad", "lazy", "lazy"))
+        return [f"with weft.{mode}():\n{body}"]
+    run = random.choice(("weft.map(main, range(3))", "look(weft.map(main, [None] * 2, width=1))"))
+    lazily = "with weft.lazy(): main(0)"
+    return [f"def main(_):\n{body}", lazily if choice < 0.18 else run]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tests.fuzz.watch import Answer, Child
 
-TRIES = 60
+TRIES = 100
 
 
 def fails(program: list[str], timeout: float) -> Answer | None:
@@ -40,15 +40,33 @@ def simpler_lines(line: str) -> Iterator[str]:
             yield line.replace(ast.unparse(call), ast.unparse(call.func.value))
 
 
+def shorter_blocks(line: str) -> Iterator[str]:
+    """Return versions of a block with one statement less, or with what is in it instead of it."""
+    try:
+        tree = ast.parse(line)
+    except SyntaxError:
+        return
+    for node in list(ast.walk(tree)):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        for position, statement in reversed(list(enumerate(body))):
+            inner = getattr(statement, "body", [])
+            is_block = isinstance(statement, ast.With | ast.Try | ast.For | ast.If)
+            for instead in ([], inner) if is_block else ([],):
+                node.body = [*body[:position], *instead, *body[position + 1 :]]  # type: ignore[attr-defined]
+                if node.body:  # type: ignore[attr-defined]
+                    yield ast.unparse(tree)
+            node.body = body  # type: ignore[attr-defined]
+
+
 def candidates(program: list[str]) -> Iterator[list[str]]:
     """Return programs that are one step smaller."""
     for position in reversed(range(len(program))):
         if len(program) > 1:
             yield program[:position] + program[position + 1 :]
     for position, line in enumerate(program):
-        if line.startswith("with ") and "\n" in line:
-            yield [inner.removeprefix("    ") for inner in line.split("\n")[1:]]
-        for simpler in simpler_lines(line):
+        for simpler in (*shorter_blocks(line), *simpler_lines(line)):
             if simpler != line:
                 yield [*program[:position], simpler, *program[position + 1 :]]
 

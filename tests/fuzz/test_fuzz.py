@@ -43,6 +43,33 @@ def test_makes_failures_smaller() -> None:
     assert shrink(program, answer, 10, lambda _: None) == ["raise SystemError('x')"]
 
 
+def test_makes_functions_smaller() -> None:
+    program = [
+        "def f(x):\n    try:\n        y = x\n        raise SystemError('x')\n    finally: z = 1",
+        "f(1)",
+    ]
+    answer = Answer("wrong", "SystemError: x")
+    found = shrink(program, answer, 10, lambda _: None)
+    assert found == ["def f(x):\n    raise SystemError('x')", "f(1)"]
+
+
+def test_notices_an_internal_error_that_an_example_caught() -> None:
+    program = [
+        "def f(x): raise weft.InternalError('x')",
+        "look(weft.map(f, [1], return_exceptions=True))",
+    ]
+    with Child(timeout=20) as child:
+        (answer,) = child.run([program])
+    assert answer.status == "wrong"
+
+
+def test_thresholds_are_part_of_a_program() -> None:
+    programs = Programs(1)
+    dynamic = [programs.make(number) for number in range(2, 300, 3)]
+    assert all(lines[0].startswith("set_thresholds(") for lines in dynamic)
+    assert len({lines[0] for lines in dynamic}) > 30
+
+
 def test_programs_follow_from_the_seed() -> None:
     first, second = Programs(5), Programs(5)
     assert [first.make(i) for i in range(40)] == [second.make(i) for i in range(40)]
