@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,3 +279,10 @@ def test_negative_zero_is_not_zero() -> None:
         a, b = weft.full((2,), 0.0), weft.full((2,), -0.0)
         c, d = 1 / a, 1 / b
     assert weft.stack([c, d]).tolist() == [[np.inf, np.inf], [-np.inf, -np.inf]]
+
+
+@pytest.mark.parametrize("reduce", [lambda x: x.sum(), lambda x: x.amax(63), lambda x: x.mean()])
+def test_rows_of_as_many_dimensions_as_a_tensor_may_have(reduce: Callable[..., Any]) -> None:
+    xs = [weft.full([1] * 64, float(k)) for k in range(1, 4)]
+    found = weft.map(reduce, xs, replay=False)
+    assert [y.item() for y in found] == [1.0, 2.0, 3.0]
