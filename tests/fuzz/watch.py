@@ -59,6 +59,8 @@ def describe_death(code: int, report: str) -> str:
         parts.append(kind + (f" at {Path(place[1]).name}" if place else ""))
     elif terminated:
         parts.append(" ".join(terminated[0].split()))
+    elif code > 0 and report.strip():
+        parts.append(report.strip().splitlines()[-1][:200])  # of an exception in the child itself
     if own:
         parts.append("in " + re.sub(r"\([^()]*\)", "()", own[0])[:120])
     text = ", ".join(parts)
