@@ -907,3 +907,12 @@ def test_methods_of_several_models_are_their_own() -> None:
     for found, x in zip(weft.map(clone.loss, xs), xs, strict=True):
         assert weft.allclose(found, clone.loss(x), rtol=1e-5)
     assert pickle.loads(pickle.dumps(models[0])).loss(xs[0]) == models[0].loss(xs[0])
+
+
+def test_a_row_of_a_vmap_that_has_ended_is_no_example() -> None:
+    kept: list[weft.Tensor] = []
+    weft.vmap(lambda x: (kept.append(x), x)[1])(weft.randn(3, 2))
+    cell = weft.cell(lambda x: x.tanh() * 2)
+    for _ in range(4):
+        with pytest.raises(weft.UnsupportedError, match="a vmap that has ended"):
+            weft.map(cell, kept * 2)

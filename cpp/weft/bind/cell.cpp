@@ -260,7 +260,8 @@ bool CellCall::begin(const Signature*& likely) {
   }
   part_ = likely->first;
   parameters_ = Object::borrow(cell_.parameters);
-  return part_ && !part_->refused;
+  const auto is_mapped = [](const Value& leaf) { return leaf && leaf->mapped; };
+  return part_ && !part_->refused && std::ranges::none_of(arguments_.leaves, is_mapped);
 }
 
 Value CellCall::known(int place) const {

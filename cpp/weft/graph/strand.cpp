@@ -85,7 +85,8 @@ bool can_join(const Op& op, std::span<const Value> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& input = inputs[i];
     if (!input) continue;
-    if (is_exposed(input) || (input->pending && weight_identity(op, i, input))) return false;
+    if (is_exposed(input) || input->mapped) return false;
+    if (input->pending && weight_identity(op, i, input)) return false;
     if (input->is_number && op.shape.function) return false;  // which may look at the number
   }
   return true;
