@@ -14,6 +14,7 @@ SANITIZE_TESTS ?= tests/ops tests/batching tests/autograd tests/func tests/traci
   tests/test_views_inplace.py tests/test_vmap.py
 BENCH ?=
 DEMO ?=
+MUTATE ?=
 
 PYTHON := .venv/bin/python
 ORACLE_PYTHON := .venv-oracle/bin/python
@@ -23,7 +24,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 .PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build sanitize-threads fuzz \
-  lint format types stub docs tour clean help always
+  mutate lint format types stub docs tour clean help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
 
@@ -124,6 +125,11 @@ sanitize-threads: build-threads/build.ninja .venv/.prepared-test ## test the thr
 
 fuzz: sanitize-build .venv/.prepared-test ## hostile calls in ASan children (CALLS=..., SEED=...)
 	@$(sanitized) $(PYTHON) -m tests.fuzz --calls $(CALLS) $(if $(SEED),--seed $(SEED))
+
+# ---- What the tests notice -------------------------------------------------------------------------
+
+mutate: build .venv/.prepared-test .venv/.prepared-dev ## change small things in a copy; tests should notice (MUTATE=...)
+	@$(PYTHON) -m tests.mutants $(MUTATE)
 
 # ---- Text ------------------------------------------------------------------------------------------
 
