@@ -112,10 +112,11 @@ class Judge:
             finally:
                 _end(child)
             output.seek(0)
-            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output.read(), re.MULTILINE)
+            text = output.read().strip()
         if status in {0, NO_TESTS}:
             return ""
-        return failed[1] if failed else f"ended with status {status}"
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+        return failed[1] if failed else f"status {status}: {text.splitlines()[-1:]}"
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 import weft
 from tests.serialization import weight_files as wf
 from weft.serialization import LoadError, RefusedError
+from weft.serialization.pickles import check_tree
 
 
 class Attack:
@@ -202,6 +203,58 @@ def test_damaged(kind: str) -> None:
         load(wf.pickled(DAMAGED[kind]))
 
 
+def long_number(length: int) -> bytes:
+    return b"\x8b" + length.to_bytes(4, "little") + bytes(length - 1) + b"\x01"
+
+
+def test_numbers_up_to_1024_bytes_are_read() -> None:
+    assert load(wf.pickled(long_number(1024))) == 256**1023
+    with pytest.raises(LoadError, match="a number of 1025 bytes"):
+        load(wf.pickled(long_number(1025)))
+
+
+def test_names_of_less_than_1000_letters_are_read() -> None:
+    with pytest.raises(RefusedError, match=r"asks for a{196}"):
+        load(wf.pickled(wf.name("a" * 999, "b")))
+    with pytest.raises(LoadError, match="a name does not end"):
+        load(wf.pickled(wf.name("a" * 1000, "b")))
+
+
+def test_protocols_up_to_5_are_read() -> None:
+    assert load(b"\x80\x05N.") is None
+    with pytest.raises(LoadError, match="before byte 2: an unknown protocol"):
+        load(b"\x80\x06N.")
+
+
+def tree_of(places: int) -> Any:
+    """Return few lists that stand for so many places."""
+    if places == 1:
+        return []
+    half = tree_of((places - 1) // 2)
+    return [half, half, *[None] * ((places - 1) % 2)]
+
+
+def test_20_million_places_are_the_most() -> None:
+    largest = tree_of(20_000_000)
+    assert check_tree(largest, "here") is largest
+    with pytest.raises(LoadError, match="here: the pickle's data is nested beyond measure"):
+        check_tree(tree_of(20_000_001), "here")
+    with pytest.raises(LoadError, match="nested beyond measure"):
+        check_tree({"a": (largest,)}, "here")
+
+
+def test_100_containers_in_one_another_are_the_most() -> None:
+    def nested(depth: int) -> bytes:
+        return b"]" * depth + b"a" * (depth - 1)
+
+    found = load(wf.pickled(nested(100)))
+    for _ in range(99):
+        (found,) = found
+    assert found == []
+    with pytest.raises(LoadError, match="nested beyond measure"):
+        load(wf.pickled(nested(101)))
+
+
 def test_every_truncation_is_noticed() -> None:
     data = wf.pickled(wf.mapping(a=wf.tensor(), b=wf.sequence(wf.integer(3), wf.text("x"))))
     load(data)
@@ -238,6 +291,39 @@ def test_plain_data_of_python() -> None:
     value = {"a": [1, -1, 2**40, -(2**100), 0.5, None, True], "b": ("x", b"\xff", {1, 2}), 3: "é"}
     for protocol in (2, 3, 4, 5):
         assert load(pickle.dumps(value, protocol)) == value
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        (b"K\xff", 255),
+        (b"M\x01\xff", 0xFF01),
+        (b"J\xfe\xff\xff\xff", -2),
+        (b"\x8a\x00", 0),
+        (b"\x8b\x02\x00\x00\x00\x00\xff", -256),
+        (b"G\xc0\x04" + bytes(6), -2.5),
+        (b"U\x02\xe9b", "éb"),
+        (b"T\x02\x00\x00\x00\xe9b", "éb"),
+        (b"X\x02\x00\x00\x00\xc3\xa9", "é"),
+        (b"\x8d\x01" + bytes(7) + b"a", "a"),
+        (b"C\x01\xff", b"\xff"),
+        (b"B\x01\x00\x00\x00\xff", b"\xff"),
+        (b"\x8e\x01" + bytes(7) + b"\xff", b"\xff"),
+        (b"K\x01K\x02\x86", (1, 2)),
+        (b"K\x01K\x02K\x03\x87", (1, 2, 3)),
+        (b"K\x01K\x020", 1),
+        (b"K\x01(K\x02K\x031", 1),
+        (b"}K\x01K\x02s", {1: 2}),
+        (b"\x8f(K\x01K\x02\x90", {1, 2}),
+        (b"](K\x01(K\x02te", [1, (2,)]),
+        (b"]q\x050]h\x05a", [[]]),
+        (b"]r\x05\x01\x00\x000]j\x05\x01\x00\x00a", [[]]),
+        (b"]\x94}\x940(h\x00h\x01t\x86", ([], ([], {}))),
+        (b"\x95\x01" + bytes(7) + b"N", None),
+    ],
+)
+def test_opcodes(code: bytes, value: Any) -> None:
+    assert load(wf.pickled(code)) == value
 
 
 def test_what_is_shared_stays_shared() -> None:
