@@ -122,6 +122,118 @@ def test_plateau():
     assert found[-1] == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize(
+    ("mode", "threshold_mode", "best", "nearly", "enough"),
+    [
+        ("min", "rel", 10.0, 9.0, 8.999),
+        ("min", "abs", 10.0, 9.9, 9.899),
+        ("max", "rel", 10.0, 11.0, 11.001),
+        ("max", "abs", 10.0, 10.1, 10.101),
+        ("min", "rel", -10.0, -9.0, -9.001),
+        ("max", "rel", -10.0, -11.0, -10.999),
+    ],
+)
+def test_how_much_better_counts_on_a_plateau(mode, threshold_mode, best, nearly, enough):
+    def make(optimizer):
+        return schedule.ReduceLROnPlateau(
+            optimizer, mode, patience=0, threshold=0.1, threshold_mode=threshold_mode
+        )
+
+    assert rates(make, 2, measures=[best, nearly])[-1] == pytest.approx(0.05)
+    assert rates(make, 2, measures=[best, enough])[-1] == 0.5
+
+
+def test_after_a_plateau_steps_are_waited_for():
+    def make(optimizer):
+        return schedule.ReduceLROnPlateau(optimizer, patience=1, factor=0.5, cooldown=2)
+
+    # Two bad steps lower the rate; of the two that follow none counts.
+    found = rates(make, 9, lr=8.0, measures=[1.0] * 9)
+    assert found == [8, 8, 8, 4, 4, 4, 4, 2, 2, 2]
+
+
+def test_what_a_plateau_does_not_change():
+    def make(optimizer):
+        return schedule.ReduceLROnPlateau(optimizer, patience=0, factor=0.5, eps=0.5, min_lr=0.3)
+
+    # From 1.1 to 0.55 is more than eps, from 0.55 to 0.3 is less.
+    assert rates(make, 3, lr=1.1, measures=[1.0] * 3) == [1.1, 1.1, 0.55, 0.55]
+    # No more than eps is no change; ten bad steps are allowed if nothing else is said.
+    assert rates(make, 2, lr=1.0, measures=[1.0] * 2)[-1] == 1.0
+    found = rates(schedule.ReduceLROnPlateau, 13, measures=[1.0] * 13)
+    assert found[11] == 0.5
+    assert found[12] == pytest.approx(0.05)
+    groups = [{"params": [nn.Parameter(weft.zeros(1))], "lr": lr} for lr in (1.0, 2.0)]
+    optimizer = optim.SGD(groups)
+    scheduler = schedule.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.5, 0.05])
+    for measure in (3, 3, weft.tensor([4.0])):
+        scheduler.step(measure)
+    assert scheduler.get_last_lr() == pytest.approx([0.5, 0.05])
+    assert (scheduler.last_epoch, scheduler.best) == (3, 3)
+
+
+def test_one_cycle_by_epochs():
+    def make(*total, **more):
+        return lambda optimizer: schedule.OneCycleLR(optimizer, 1.0, *total, **more)
+
+    plain = {"cycle_momentum": False}
+    expected = rates(make(10, **plain), 10)
+    assert rates(make(epochs=5, steps_per_epoch=2, **plain), 10) == expected
+    assert expected[0] == pytest.approx(1 / 25)
+    assert expected[2] == pytest.approx(1.0)
+    assert expected[9] == pytest.approx(1 / 25e4)
+    assert expected[4] == pytest.approx(cosine(2, 7, 1.0, 1 / 25e4))
+    with pytest.raises(ValueError, match="epochs and steps_per_epoch"):
+        rates(make(epochs=5), 1)
+    found = rates(make(10, div_factor=10.0, final_div_factor=2.0, **plain), 10)
+    assert [found[0], found[9]] == pytest.approx([0.1, 0.05])
+
+
+@pytest.mark.parametrize("three_phase", [False, True])
+def test_one_cycle_moves_the_momentum(three_phase):
+    def momentums(make, name):
+        optimizer = make([nn.Parameter(weft.zeros(1))])
+        scheduler = schedule.OneCycleLR(
+            optimizer, 1.0, 11, pct_start=3 / 11, three_phase=three_phase, anneal_strategy="linear"
+        )
+        found = []
+        for _ in range(11):
+            value = optimizer.param_groups[0][name]
+            found.append(value if name == "momentum" else value[0])
+            scheduler.step()
+        return found
+
+    falling, rising = [0.95, 0.9, 0.85], [0.85 + 0.1 * i / 8 for i in range(1, 9)]
+    if three_phase:
+        rising = [0.9, *[0.95] * 7]
+    for make, name in ((lambda p: optim.SGD(p, momentum=0.5), "momentum"), (optim.Adam, "betas")):
+        assert momentums(make, name) == pytest.approx(falling + rising)
+    adam = optim.Adam([nn.Parameter(weft.zeros(1))], betas=(0.5, 0.75))
+    schedule.OneCycleLR(adam, 1.0, 11, max_momentum=[0.8])
+    assert adam.param_groups[0]["betas"] == (0.8, 0.75)
+    with pytest.raises(ValueError, match="no momentum"):
+        schedule.OneCycleLR(optim.Adagrad([nn.Parameter(weft.zeros(1))]), 1.0, 11)
+
+
+def test_cyclic_with_a_height_of_ones_own():
+    def make(scale_mode):
+        return lambda o: schedule.CyclicLR(
+            o, 0.0, 1.0, 1, 1, "nothing", 0.5, lambda i: 1 / i if i else 7.0, scale_mode,
+            cycle_momentum=False,
+        )  # fmt: skip
+
+    assert rates(make("cycle"), 5) == pytest.approx([0, 1, 0, 1 / 2, 0, 1 / 3])
+    assert rates(make("iterations"), 5) == pytest.approx([0, 1, 0, 1 / 3, 0, 1 / 5])
+    found = rates(
+        lambda o: schedule.CyclicLR(o, 0.0, 1.0, 1, 3, "exp_range", 0.5, cycle_momentum=False), 7
+    )
+    assert found == pytest.approx(
+        [0, 1 / 2, 2 / 3 / 4, 1 / 3 / 8, 0, 1 / 32, 2 / 3 / 64, 1 / 3 / 128]
+    )
+    with pytest.raises(ValueError, match="mode must be one of"):
+        rates(lambda o: schedule.CyclicLR(o, 0.0, 1.0, mode="square"), 1)
+
+
 def test_groups_keep_their_own_rates():
     a, b = nn.Parameter(weft.zeros(1)), nn.Parameter(weft.zeros(1))
     optimizer = optim.SGD([{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0}])

@@ -203,6 +203,22 @@ def test_damaged(kind: str) -> None:
         load(wf.pickled(DAMAGED[kind]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("an empty stack", "before byte 3: pop from empty list"),
+        ("a memo that is not there", "before byte 4: 7$"),
+        ("items of a number", "before byte 9: items are added to a int"),
+        ("a key that is a list", "before byte 12: a list is the key of a dictionary"),
+        ("two values", "before byte 5: it ends with an unfinished value"),
+        ("a huge text", "before byte 7: it is cut short"),
+    ],
+)
+def test_what_is_damaged_is_named(kind: str, text: str) -> None:
+    with pytest.raises(LoadError, match=text):
+        load(wf.pickled(DAMAGED[kind]))
+
+
 def long_number(length: int) -> bytes:
     return b"\x8b" + length.to_bytes(4, "little") + bytes(length - 1) + b"\x01"
 
