@@ -115,7 +115,7 @@ class Judge:
             text = output.read().strip()
         if status in {0, NO_TESTS}:
             return ""
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", text, re.MULTILINE)
         return failed[1] if failed else f"status {status}: {text.splitlines()[-1:]}"
 
 
