@@ -59,6 +59,67 @@ def test_a_wrong_gradient_is_found() -> None:
     assert not gradcheck(Wrong.apply, (leaf(1, 2),), raise_exception=False)
 
 
+def off(slope: float, by: float) -> Any:
+    """Return a function with a slope, of which backward says a little more."""
+
+    class Off(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            return slope * x
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Tensor) -> Tensor:
+            return (slope + by) * gradient
+
+    return Off.apply
+
+
+def half_square(derivative: Any) -> Any:
+    """Return a function with a given derivative, a linear one."""
+
+    class HalfSquare(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            ctx.save_for_backward(x)
+            return x * derivative(x.detach()) / 2
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Tensor) -> Tensor:
+            (x,) = ctx.saved_tensors
+            return derivative(x) * gradient
+
+    return HalfSquare.apply
+
+
+@pytest.mark.parametrize(
+    ("slope", "passes", "fails", "settings"),
+    [
+        (0.0, 0.99e-5, 1.01e-5, {}),
+        (-2.0, 2.00e-3, 2.02e-3, {}),
+        (-2.0, -2.00e-3, -2.02e-3, {}),
+        (1.0, 0.10, 0.12, {"atol": 0.1}),
+        (10.0, 0.9, 1.1, {"rtol": 0.1}),
+    ],
+)
+def test_how_far_a_gradient_may_be_off(
+    slope: float, passes: float, fails: float, settings: dict[str, float]
+) -> None:
+    assert gradcheck(off(slope, passes), (leaf(3),), **settings)
+    assert not gradcheck(off(slope, fails), (leaf(3),), raise_exception=False, **settings)
+    ones = leaf(1)
+    assert gradgradcheck(half_square(off(slope, passes)), (leaf(3),), ones, **settings)
+    with pytest.raises(GradcheckError):
+        gradgradcheck(half_square(off(slope, fails)), (leaf(3),), ones, **settings)
+
+
+def test_differences_are_taken_on_both_sides() -> None:
+    # (f(x + eps) - f(x - eps)) / (2 * eps) of x**3 is 3 * x**2 + eps**2.
+    cube = lambda x: x**3  # noqa: E731
+    assert gradcheck(cube, (leaf(0),), eps=0.1, atol=0.0101)
+    with pytest.raises(GradcheckError, match=r"is 0 by backward and 0\.01 by differences"):
+        gradcheck(cube, (leaf(0),), eps=0.1, atol=0.0099)
+
+
 def test_a_wrong_second_gradient_is_found() -> None:
     assert gradcheck(WrongTwice.apply, (leaf(1, 2),))
     with pytest.raises(GradcheckError, match="mismatch"):
@@ -87,6 +148,8 @@ def test_a_gradient_that_changes_is_found() -> None:
 
     with pytest.raises(GradcheckError, match="not reentrant"):
         gradcheck(Restless.apply, (leaf(1),))
+    with pytest.raises(GradcheckError, match="not reentrant"):
+        gradcheck(Restless.apply, (leaf(1),), nondet_tol=0.9e-9)
     assert gradcheck(Restless.apply, (leaf(1),), nondet_tol=1e-6)
 
 
