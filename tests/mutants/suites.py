@@ -94,7 +94,7 @@ def _python(tree: Path, change: Change) -> Iterator[Suite]:
     if rows:
         yield Suite(tuple(TABLES), asked)
     tests = [path for path, _ in parts if "/test_" in path and path != SCRIPTS]
-    yield Suite(tuple(path for path in tests if path.split("/")[1] not in APART))
+    yield Suite(tuple(path for path in tests if path.split("/")[1] not in APART | {"batching"}))
     yield Suite(tuple(path for path in tests if path.startswith("tests/oracle")), oracle=True)
     if rows:
         yield Suite((ORACLE_TABLE,), asked, oracle=True)
