@@ -71,3 +71,15 @@ def test_line_search_finds_a_flat_place(first):
     assert point.loss < start.loss
     assert abs(point.slope) <= 0.9 * abs(start.slope)
     assert looks < 26
+
+
+def test_line_search_goes_ever_further_down_a_straight_line():
+    seen = []
+
+    def at(distance):
+        seen.append(distance)
+        return Point(distance, -2 * distance, weft.zeros(1), -2.0)
+
+    point, looks = strong_wolfe(at, at(0.0), 0.5, 1.0, most=3)
+    assert seen == [0.0, 0.5, 5.0, 50.0, 500.0]
+    assert (point.distance, looks) == (500.0, 4)

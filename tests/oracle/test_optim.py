@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.optim.lbfgs import _strong_wolfe
 
 import weft
+from weft.optim.line_search import Point, strong_wolfe
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("SGD", {"lr": 0.1}),
@@ -87,3 +90,44 @@ def test_signatures_have_pytorchs_names(name: str) -> None:
     for each in set(ours) & set(theirs) - {"params"}:
         wanted = theirs[each].default
         assert ours[each].default == wanted, each
+
+
+# Losses along a line, and their slopes.
+LINES: dict[str, Any] = {
+    "valley": lambda x: ((x - 3) ** 2 + math.cos(x), 2 * (x - 3) - math.sin(x)),
+    "steep": lambda x: (x**4 - 20 * x, 4 * x**3 - 20),
+    "ripples": lambda x: (math.cos(3 * x + 0.5) + x * x / 20, -3 * math.sin(3 * x + 0.5) + x / 10),
+    "ever less": lambda x: (-math.sqrt(1 + x), -0.5 / math.sqrt(1 + x)),
+    "straight": lambda x: (-x, -1.0),
+    "kink": lambda x: (abs(x - 0.3), math.copysign(1.0, x - 0.3)),
+}
+
+
+@pytest.mark.parametrize("tolerance", [1e-9, 0.3])
+@pytest.mark.parametrize("name", LINES)
+def test_line_searches_look_at_the_same_places(name: str, tolerance: float) -> None:
+    for first in (1e-3, 0.1, 1.0, 4.0, 30.0):
+        for most in (1, 2, 3, 4, 25):
+            ours: list[float] = []
+            theirs: list[float] = []
+
+            def at(distance: float, seen: list[float] = ours) -> Point:
+                seen.append(distance)
+                loss, slope = LINES[name](distance)
+                return Point(distance, loss, weft.tensor([slope]), slope)
+
+            def look(_: Any, distance: Any, __: Any, seen: list[float] = theirs) -> Any:
+                seen.append(float(distance))
+                loss, slope = LINES[name](float(distance))
+                return loss, torch.tensor([slope], dtype=torch.float64)
+
+            start = at(0.0)
+            point, looks = strong_wolfe(at, start, first, 1.0, tolerance=tolerance, most=most)
+            loss, gradient = look(None, 0.0, None)
+            direction = torch.ones(1, dtype=torch.float64)
+            _, _, distance, evaluated = _strong_wolfe(
+                look, [], first, direction, loss, gradient, gradient[0],
+                tolerance_change=tolerance, max_ls=most,
+            )  # fmt: skip
+            assert ours == pytest.approx(theirs, rel=1e-9)
+            assert (point.distance, looks) == (pytest.approx(float(distance)), evaluated)

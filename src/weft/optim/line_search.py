@@ -129,8 +129,9 @@ def _lowest(one: Point, other: Point, bounds: tuple[float, float]) -> float:
     if not square >= 0:
         return sum(bounds) / 2
     root = math.sqrt(square)
-    below = right.slope - left.slope + 2 * root
+    above, below = right.slope + root - bend, right.slope - left.slope + 2 * root
     if below == 0.0:
-        return sum(bounds) / 2
-    place = right.distance - gap * ((right.slope + root - bend) / below)
+        # A straight line falls for as long as one follows it.
+        return bounds[above < 0] if above else sum(bounds) / 2
+    place = right.distance - gap * (above / below)
     return min(max(place, bounds[0]), bounds[1])
