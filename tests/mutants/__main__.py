@@ -112,7 +112,9 @@ def judge_all(judge: Judge, changes: list[Change], report: Path) -> list[Verdict
                 verdict = Verdict(change, *judge.judge(change))
             verdicts.append(verdict)
             if verdict.outcome == "unnoticed":
-                progress.console.print(f"not noticed: {change}", markup=False, highlight=False)
+                progress.console.print(
+                    f"not noticed: {change}", markup=False, highlight=False, soft_wrap=True
+                )
             write(report, verdicts)
             progress.advance(task)
         progress.update(task, description="the tests that noticed, without a change")

@@ -87,7 +87,7 @@ def _python(tree: Path, change: Change) -> Iterator[Suite]:
     yield Suite((f"tests/{folder}", f"tests/{folder}.py", f"tests/**/*{place.stem}*.py"))
     public = public_names((tree / change.file).read_bytes())
     names = [change.inside] if change.inside in public else public
-    mentioned = [path for path in _glob(tree, "tests/**/*.py") if _mentions(tree / path, names)]
+    mentioned = _mentioned(tree, names) or _mentioned(tree, names := public)
     parts = [(path.as_posix(), path.parts[1]) for path in mentioned]
     rows = any(path.startswith("tests/ops/rows") for path, _ in parts)
     asked = " or ".join(names)
@@ -107,8 +107,11 @@ def _python(tree: Path, change: Change) -> Iterator[Suite]:
         yield Suite((SCRIPTS,), oracle=True, far=True)
 
 
-def _mentions(path: Path, names: list[str]) -> bool:
-    return bool(names) and bool(re.search(rf"\b({'|'.join(names)})\b", path.read_text()))
+def _mentioned(tree: Path, names: list[str]) -> list[Path]:
+    """Return the files of tests in which one of the names stands."""
+    name = re.compile(rf"\b({'|'.join(names)})\b")
+    paths = _glob(tree, "tests/**/*.py") if names else []
+    return [path for path in paths if name.search((tree / path).read_text())]
 
 
 def _cpp(tree: Path, change: Change) -> Iterator[Suite]:
