@@ -100,6 +100,26 @@ def test_several_outputs_and_shared_inputs() -> None:
     assert_equal(by_scale, x.sum())
 
 
+def test_forward_runs_again_for_each_row_only_if_a_history_is_wanted() -> None:
+    calls: list[int] = []
+
+    class Counted(Cube):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            calls.append(x.numel())
+            return Cube.forward(ctx, x)
+
+    x = floats(4, 3)
+    vmap(Counted.apply)(x)
+    assert calls == [3]
+    x.requires_grad_()
+    with weft.no_grad():
+        vmap(Counted.apply)(x)
+    assert calls == [3, 3]
+    vmap(Counted.apply)(x)
+    assert calls == [3] * 7
+
+
 @pytest.mark.parametrize("wrong", [lambda x: x[0, 0], lambda x: x[:2]])
 def test_a_rule_with_too_few_rows(wrong: Any) -> None:
     class Wrong(Cube):

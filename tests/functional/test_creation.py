@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import weft
@@ -93,3 +95,15 @@ def test_a_range_that_is_too_long_is_an_error_at_once() -> None:
         weft.tensor(range(2**62))
     with pytest.raises(MemoryError):
         weft.tensor([range(2**62)])
+
+
+def test_normal_has_mean_0_and_deviation_1_if_nothing_else_is_said() -> None:
+    def drawn(make: Callable[[], weft.Tensor]) -> list[float]:
+        weft.manual_seed(3)
+        return make().tolist()
+
+    shape = weft.tensor([2.0, 3.0])
+    plain = drawn(lambda: weft.randn(2))
+    assert drawn(lambda: weft.normal(size=(2,))) == plain
+    assert drawn(lambda: weft.normal(std=shape)) == drawn(lambda: weft.randn(2) * shape)
+    assert drawn(lambda: weft.normal(shape)) == drawn(lambda: weft.randn(2) + shape)

@@ -123,7 +123,7 @@ def _lowest(one: Point, other: Point, bounds: tuple[float, float]) -> float:
     left, right = (one, other) if one.distance <= other.distance else (other, one)
     gap = right.distance - left.distance
     if gap == 0.0:
-        return sum(bounds) / 2
+        return one.distance
     bend = left.slope + right.slope - 3 * (right.loss - left.loss) / gap
     square = bend * bend - left.slope * right.slope
     if not square >= 0:
@@ -132,6 +132,6 @@ def _lowest(one: Point, other: Point, bounds: tuple[float, float]) -> float:
     above, below = right.slope + root - bend, right.slope - left.slope + 2 * root
     if below == 0.0:
         # A straight line falls for as long as one follows it.
-        return bounds[above < 0] if above else sum(bounds) / 2
+        return bounds[above < 0]
     place = right.distance - gap * (above / below)
     return min(max(place, bounds[0]), bounds[1])
