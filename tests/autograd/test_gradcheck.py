@@ -200,3 +200,16 @@ def test_a_jacobian_that_would_take_hours_is_refused() -> None:
     x = weft.ones(100_000, dtype=weft.float64, requires_grad=True)
     with pytest.raises(ValueError, match="has 100000 x 100000 elements"):
         gradcheck(lambda x: x * 2, x)
+
+
+def test_what_is_switched_off_is_not_checked() -> None:
+    assert gradcheck(Wrong.apply, (leaf(1),), check_backward_ad=False) is True
+    assert gradgradcheck(WrongTwice.apply, (leaf(1),), check_rev_over_rev=False) is True
+    assert gradgradcheck(WrongTwice.apply, (leaf(1),), raise_exception=False) is False
+    for options in ({"check_batched_grad": True}, {"check_batched_forward_grad": True}):
+        with pytest.raises(NotImplementedError, match="batched gradients"):
+            gradcheck(weft.exp, (leaf(1),), **options)
+    with pytest.raises(NotImplementedError, match="batched gradients"):
+        gradgradcheck(weft.exp, (leaf(1),), check_batched_grad=True)
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        gradgradcheck(weft.exp, (leaf(1),), check_fwd_over_rev=True)
