@@ -233,6 +233,13 @@ def test_save_on_cpu_and_disabling() -> None:
         saved_tensors_hooks(lambda t: t, lambda t: t),
     ):
         pass
+    with (
+        disable_saved_tensors_hooks("outer"),
+        pytest.raises(RuntimeError, match="inner"),
+        disable_saved_tensors_hooks("inner"),
+        saved_tensors_hooks(lambda t: t, lambda t: t),
+    ):
+        pass
     with saved_tensors_hooks(lambda t: t, lambda t: t):
         x.exp()
 

@@ -105,3 +105,29 @@ def test_start_and_text():
 def test_errors(make, text):
     with pytest.raises(ValueError, match=text):
         make()
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize(
+    ("dims", "sizes", "least", "strides"),
+    [(1, (5,), (9,), 2), (2, (4, 6), (10, 11), (3, 2))],
+)
+def test_wanted_sizes_of_transposed_convolutions(batch, dims, sizes, least, strides):
+    make = (nn.ConvTranspose1d, nn.ConvTranspose2d)[dims - 1]
+    layer = make(3, 2, 1, strides)
+    x = weft.randn(*batch, 3, *sizes)
+    each = [strides] * dims if isinstance(strides, int) else strides
+    most = tuple(size + stride - 1 for size, stride in zip(least, each, strict=True))
+    for wanted in (least, most):
+        assert layer(x, output_size=wanted).shape == (*batch, 2, *wanted)
+        assert layer(x, output_size=(2, *wanted)).shape == (*batch, 2, *wanted)
+    for wanted in ((least[0] - 1, *least[1:]), (*most[:-1], most[-1] + 1)):
+        with pytest.raises(ValueError, match=f"between {least[0]} and {most[0]}|in dimension 1"):
+            layer(x, output_size=wanted)
+
+
+def test_wanted_sizes_are_as_far_apart_as_the_stride_whatever_the_dilation():
+    layer = nn.ConvTranspose1d(1, 1, 2, stride=1, dilation=3)
+    assert layer(weft.randn(1, 4), output_size=(7,)).shape == (1, 7)
+    with pytest.raises(ValueError, match="between 7 and 7"):
+        layer(weft.randn(1, 4), output_size=(8,))

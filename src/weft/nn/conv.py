@@ -281,7 +281,7 @@ class _Transposed(Convolution):
                 + self.dilation[i] * (self.kernel_size[i] - 1)
                 + 1
             )
-            if not least <= wanted < least + max(self.stride[i], self.dilation[i]):
+            if not least <= wanted < least + self.stride[i]:
                 raise ValueError(
                     f"{type(self).__name__}: output_size must lie between {least} and "
                     f"{least + self.stride[i] - 1} in dimension {i}; output_size is {sizes}."
