@@ -27,3 +27,5 @@ def test_is_as_differentiable_as_its_base() -> None:
 def test_values_of_all_parts_are_not_listed() -> None:
     with pytest.raises(NotImplementedError, match="cartesian"):
         Independent(Bernoulli(weft.zeros(2)), 1).enumerate_support()
+    listed = Independent(Bernoulli(weft.zeros(2)), 0).enumerate_support()
+    assert listed.tolist() == [[0, 0], [1, 1]]

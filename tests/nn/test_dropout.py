@@ -60,3 +60,12 @@ def test_probability_is_checked(p):
 
 def test_text():
     assert repr(nn.Dropout(0.3)) == "Dropout(p=0.3, inplace=False)"
+
+
+def test_all_may_be_dropped():
+    x = weft.ones(2, 3)
+    for drop in (nn.functional.dropout, nn.functional.alpha_dropout):
+        assert drop(x, 1.0, True).tolist() == (x * 0).tolist()
+        assert drop(x, 0.0, True).tolist() == x.tolist()
+        with pytest.raises(ValueError, match=r"1\.01"):
+            drop(x, 1.01, True)
