@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -67,6 +68,29 @@ def test_a_table_that_rows_share_is_not_copied() -> None:
     assert total.item() == pytest.approx(table[:10].sum().item(), rel=1e-4)
     batch = weft.explain().plans[0].batches[0]
     assert (batch.op, batch.rows, batch.bytes_copied) == ("select", 10, 0)
+
+
+@pytest.mark.single_ops
+def test_rows_from_all_over_are_copied_together() -> None:
+    xs = [weft.randn(4) for _ in range(10)]
+    with weft.lazy():
+        total = weft.stack([x.exp() for x in xs]).sum()
+    total.item()
+    copied = {batch.op: batch.bytes_copied for batch in weft.explain().plans[0].batches}
+    assert copied == {"exp": 10 * 4 * 4, "stack": 0, "sum": 0}
+
+
+@pytest.mark.single_ops
+def test_memory_of_others_is_copied_once_for_as_long_as_it_is_the_same() -> None:
+    data = np.ones(4, dtype=np.float32)
+    x = weft.from_numpy(data)
+    with weft.lazy():
+        first, second = x.exp(), x.exp()
+        data[0] = 2
+        total = first + second + x.exp()
+    assert total.tolist() == pytest.approx([2 * math.e + math.e**2, *[3 * math.e] * 3])
+    batches = [b for b in weft.explain().plans[0].batches if b.op == "exp"]
+    assert [(batch.rows, batch.equal) for batch in batches] == [(2, 1)]
 
 
 def test_a_view_of_what_is_there_waits_for_nothing() -> None:
