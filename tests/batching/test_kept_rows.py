@@ -91,6 +91,42 @@ def test_a_kept_loss_keeps_about_what_it_keeps_in_eager() -> None:
     check_same(gradients(model, loss), gradients(model, model(examples[5])))
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda h: h[1:],
+        lambda h: h[1:].reshape(3, 40).T,
+        lambda h: weft.cat([part.reshape(-1) for part in h.reshape(2, 2, 40).unbind()]),
+    ],
+    ids=["slice", "views of views", "several"],
+)
+def test_what_only_views_keep_goes_as_well(view: Callable[[Any], Any]) -> None:
+    layer = nn.Linear(1000, 40, dtype=weft.float64)
+
+    def loss(x: Any) -> Any:
+        return (view(layer(x.sin()).exp()) ** 2).sum()
+
+    def kept(run: Callable[[], Any]) -> int:
+        gc.collect()
+        before = _core.live_bytes()
+        held = run()
+        gc.collect()
+        assert held.requires_grad
+        return _core.live_bytes() - before
+
+    examples = [weft.randn(4, 1000, dtype=weft.float64) for _ in range(40)]
+
+    def batch() -> Any:
+        with weft.lazy():
+            losses = [loss(x) for x in examples]
+        _core.run_tensors(losses)
+        return losses[7]
+
+    alone = kept(lambda: loss(examples[7]))
+    assert alone > 4 * 1000 * 8
+    assert kept(batch) < 1.5 * alone
+
+
 def test_memory_is_let_go_without_garbage_collection() -> None:
     """Losses kept from many batches, as by who appends them to a list."""
     model, examples = TreeLSTM(128), trees(64)
