@@ -62,10 +62,20 @@ def test_text():
     assert repr(nn.Dropout(0.3)) == "Dropout(p=0.3, inplace=False)"
 
 
-def test_all_may_be_dropped():
-    x = weft.ones(2, 3)
-    for drop in (nn.functional.dropout, nn.functional.alpha_dropout):
-        assert drop(x, 1.0, True).tolist() == (x * 0).tolist()
-        assert drop(x, 0.0, True).tolist() == x.tolist()
-        with pytest.raises(ValueError, match=r"1\.01"):
-            drop(x, 1.01, True)
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("dropout", (2, 3)),
+        ("alpha_dropout", (2, 3)),
+        ("feature_alpha_dropout", (2, 3)),
+        ("dropout1d", (2, 3, 1)),
+        ("dropout2d", (2, 3, 1, 1)),
+        ("dropout3d", (2, 3, 1, 1, 1)),
+    ],
+)
+def test_all_may_be_dropped(name, shape):
+    drop, x = getattr(nn.functional, name), weft.ones(shape)
+    assert drop(x, 1.0, True).tolist() == (x * 0).tolist()
+    assert drop(x, 0.0, True).tolist() == x.tolist()
+    with pytest.raises(ValueError, match=r"1\.01"):
+        drop(x, 1.01, True)
