@@ -82,13 +82,13 @@ def test_rows_from_all_over_are_copied_together() -> None:
 
 @pytest.mark.single_ops
 def test_memory_of_others_is_copied_once_for_as_long_as_it_is_the_same() -> None:
-    data = np.ones(4, dtype=np.float32)
+    data = np.ones(100_000, dtype=np.float32)  # too much to be compared as a constant
     x = weft.from_numpy(data)
     with weft.lazy():
         first, second = x.exp(), x.exp()
         data[0] = 2
         total = first + second + x.exp()
-    assert total.tolist() == pytest.approx([2 * math.e + math.e**2, *[3 * math.e] * 3])
+    assert total[:3].tolist() == pytest.approx([2 * math.e + math.e**2, *[3 * math.e] * 2])
     batches = [b for b in weft.explain().plans[0].batches if b.op == "exp"]
     assert [(batch.rows, batch.equal) for batch in batches] == [(2, 1)]
 

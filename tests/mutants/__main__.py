@@ -82,6 +82,7 @@ def write(report: Path, verdicts: list[Verdict]) -> None:
 
 def check(judge: Judge, verdicts: list[Verdict]) -> list[Verdict]:
     """Run the tests that noticed something without any change: all of them should pass."""
+    judge.build()
     tests = {verdict.why for verdict in verdicts if "::" in verdict.why}
     failing: set[str] = set()
     for oracle in (False, True):

@@ -88,6 +88,15 @@ class Judge:
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         return "unnoticed", ""
 
+    def build(self) -> bool:
+        """Build the module as the copy's text is now; return whether that went well."""
+        if not (self.tree / "build").exists():
+            return True  # only Python is changed
+        done = subprocess.run(
+            ["ninja", "-C", "build"], cwd=self.tree, check=False, capture_output=True
+        )
+        return done.returncode == 0
+
     def run(self, suite: Suite) -> str:
         """Return the test that failed, or how the run ended; nothing if all passed."""
         python = str(self.oracle) if suite.oracle else sys.executable

@@ -98,7 +98,7 @@ def _python(tree: Path, change: Change) -> Iterator[Suite]:
     yield Suite(tuple(path for path in tests if path.startswith("tests/oracle")), oracle=True)
     if rows:
         yield Suite((ORACLE_TABLE,), asked, oracle=True)
-    files = tuple(f"tests/oracle/test_{name}.py" for name in ORACLE.get(folder, []))
+    files = tuple(f"tests/oracle/test_{name}.py" for name in [*ORACLE.get(folder, []), "defaults"])
     yield Suite(tuple(file for file in files if file != ORACLE_TABLE), oracle=True)
     yield Suite(tuple(EVERYTHING), far=True)
     yield Suite(("tests/autograd", "tests/batching", "tests/func"), far=True)
