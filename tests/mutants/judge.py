@@ -69,12 +69,11 @@ class Judge:
         cpp = path.suffix != ".py"
         try:
             path.write_bytes(change.apply(source))
-            if (
-                cpp
-                and subprocess.run(
-                    ["ninja", "-C", "build"], cwd=self.tree, check=False, capture_output=True
-                ).returncode
-            ):
+            if not cpp:
+                # Python knows what it has compiled by the whole second of the text's time.
+                self.judged += 1
+                os.utime(path, (times.st_atime, times.st_mtime + self.judged))
+            if cpp and not self.build():
                 return "invalid", ""
             for suite in suites_for(self.tree, change):
                 if self.near and suite.far:
