@@ -850,6 +850,8 @@ __all__ = [
     "matrix_exp",
     "matrix_power",
     "max",
+    "max_all",
+    "max_all_",
     "max_dim",
     "maximum",
     "maximum_",
@@ -859,6 +861,8 @@ __all__ = [
     "merge",
     "meshgrid",
     "min",
+    "min_all",
+    "min_all_",
     "min_dim",
     "minimum",
     "minimum_",
@@ -1139,6 +1143,7 @@ __all__ = [
     "vector_norm",
     "view",
     "view_copy",
+    "view_dtype",
     "vmap",
     "vsplit",
     "vstack",
@@ -2674,6 +2679,23 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
+def max_all(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Returns the largest element as amax does, but with NaN the gradient goes to all NaN.
+
+    Example:
+        >>> weft.max_all(weft.tensor([[1, 5], [7, 2]]))
+        tensor(7)
+    """
+def max_all_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of max_all over input and return it."""
 def max_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the largest elements along a dimension and their first positions.
 
@@ -2721,6 +2743,23 @@ def mean_(
     dtype: _dtype | None = None,
 ) -> Tensor:
     """Write the result of mean over input and return it."""
+def min_all(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Returns the smallest element as amin does, but with NaN the gradient goes to all NaN.
+
+    Example:
+        >>> weft.min_all(weft.tensor([[1, 5], [7, 2]]))
+        tensor(1)
+    """
+def min_all_(
+    input: Tensor,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+) -> Tensor:
+    """Write the result of min_all over input and return it."""
 def min_dim(input: Tensor, dim: _int, keepdim: _bool = False) -> tuple[Tensor, Tensor]:
     """Returns the smallest elements along a dimension and their first positions.
 
@@ -3479,6 +3518,16 @@ def view(input: Tensor, *size: _int) -> Tensor:
         >>> x
         tensor([[1., 0., 0.],
                 [0., 0., 0.]])
+    """
+def view_dtype(input: Tensor, dtype: _dtype) -> Tensor:
+    """Returns a view of the bytes as elements of another dtype: `view` with a dtype.
+
+    If those are smaller or larger, the last dimension, which must lie in a row, has more or
+    fewer of them.
+
+    Example:
+        >>> weft.view_dtype(weft.ones(2), weft.int32)  # x.view(weft.int32)
+        tensor([1065353216, 1065353216], dtype=torch.int32)
     """
 def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes input * log(other), which is 0 where input is 0 and other is a number.
