@@ -12,7 +12,7 @@ import pytest
 import weft
 from weft import _core
 
-pytestmark = [pytest.mark.single_ops, pytest.mark.fibers]
+pytestmark = [pytest.mark.single_ops]
 
 SCRIPT = """
 import gc, sys, warnings

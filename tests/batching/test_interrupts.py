@@ -20,7 +20,6 @@ from weft.batching.replaying import Mapped
 from weft.batching.scope import at_once
 
 pytestmark = [
-    pytest.mark.fibers,
     pytest.mark.single_ops,  # how they are pending makes no difference to Python's lines
     pytest.mark.filterwarnings("ignore:more than 20 plans"),
     # Interrupts in generators that nobody goes on with.

@@ -338,7 +338,6 @@ def test_a_map_is_told_by_the_average_of_its_plans(lengths: list[int], warns: bo
     assert [str(warning.message)[:20] for warning in caught] == ["more than 20 plans i"] * warns
 
 
-@pytest.mark.fibers
 @pytest.mark.parametrize("is_cell", [False, True])
 def test_maps_of_single_requests_are_told_nothing(is_cell: bool) -> None:
     def model(x: weft.Tensor) -> weft.Tensor:

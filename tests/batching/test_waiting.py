@@ -17,7 +17,7 @@ import pytest
 
 import weft
 
-pytestmark = [pytest.mark.fibers, pytest.mark.filterwarnings("ignore:more than 20 plans")]
+pytestmark = [pytest.mark.filterwarnings("ignore:more than 20 plans")]
 
 EXAMPLES = [weft.ones(3) * k for k in range(4)]
 
