@@ -180,7 +180,6 @@ def scope() -> Any:
         with at_once(y):
             z = y + 1
         y = y + z
-    weft.batching.set_memory_limit(weft.batching.set_memory_limit(2**20))
     weft.explain()
     return y
 

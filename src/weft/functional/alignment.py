@@ -93,10 +93,11 @@ def ctc_loss(
     last = _core.tensor(sizes, _core.int64).unsqueeze(1) * 2
     final = ops.gather(alpha, 1, last)
     before = ops.gather(alpha, 1, ops.clamp(last - 1, 0))
-    before = ops.where(ops.gt(last, 0), before, _NEVER)
+    has_targets = ops.gt(last, 0)
+    before = ops.where(has_targets, before, _NEVER)
     total = logsumexp(ops.cat([final, before], 1), 1)
     # Without steps, nothing is certain and anything else cannot be.
-    nothing = ops.where(ops.eq(last, 0), 0.0, _NEVER).to(logs.dtype)
+    nothing = ops.where(has_targets, _NEVER, 0.0).to(logs.dtype)
     total = ops.where(ops.eq(lengths, 0), nothing, total.unsqueeze(1)).squeeze(1)
     losses = _with_slope(-total, logs, lengths)
     impossible = ops.gt(-total.detach(), -_NEVER / 2)

@@ -81,13 +81,18 @@ def cumulative_trapezoid(
     return ops.cumsum(_steps(y, x, 1 if dx is None else dx, dim), dim)
 
 
+def _is_there(tensor: Tensor) -> bool:
+    """Whether numbers can be looked at without waiting, or for all rows at once."""
+    return not (_core.is_lazy() or _core.is_row(tensor))
+
+
 def _check_weights(name: str, weights: Tensor, rows: Tensor) -> None:
     if weights.ndim > 1 or weights.numel() != rows.shape[1]:
         raise _core.ShapeError(
             f"cov(): {name} must have one weight for each of {rows.shape[1]} observations; it is "
             f"{tuple(weights.shape)}."
         )
-    if weights.numel() and not bool(ops.ge(ops.amin(weights), 0)):
+    if weights.numel() and _is_there(weights) and not bool(ops.ge(ops.amin(weights), 0)):
         raise _core.ArgumentError(f"cov(): {name} must not be negative.")
 
 
@@ -143,7 +148,7 @@ def cov(
     else:
         weights = weights.to(rows.dtype)
         total = ops.sum(weights)
-        if not bool(ops.ne(total, 0)):
+        if _is_there(total) and not bool(ops.ne(total, 0)):
             raise _core.ArgumentError("cov(): the weights must not sum to zero.")
         mean = ops.sum(rows * weights, [1], True) / total
         shifted = rows - mean
