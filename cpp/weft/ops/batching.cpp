@@ -71,11 +71,16 @@ Value spread_rows(const Value& indices, int64_t dim, Dims sizes) {
   return expand(reshape(indices, ones), sizes);
 }
 
-// Picks rows of a matrix, or of what has more dimensions, by indices of any shape.
-static Value table_rows(const Value& table, const Value& indices) {
+// Slices of dimension 0 by indices of any shape, whose dimensions come first.
+static Value slices_of(const Value& table, const Value& indices) {
+  const int64_t slices = table.size(0);
   Dims sizes = indices.sizes();
-  for (int64_t i = 1; i < table.rank(); ++i) sizes.push_back(table.size(i));
-  return reshape(index_select(table, 0, reshape(indices, {indices.count()})), sizes);
+  int64_t count = 1;
+  for (int64_t i = 1; i < table.rank(); ++i) {
+    sizes.push_back(table.size(i));
+    count *= table.size(i);
+  }
+  return reshape(embedding(reshape(table, {slices, count}), indices), sizes);
 }
 
 Value pick_rows(const Batched& batch, int64_t dim, const Value& indices) {
@@ -87,7 +92,7 @@ Value pick_rows(const Batched& batch, int64_t dim, const Value& indices) {
     for (int64_t i = 0; i < count; ++i) sizes.insert(dim + 1 + i, indices.sizes()[1 + i]);
     return reshape(gather(input, dim + 1, spread_rows(indices, dim + 1, input.sizes())), sizes);
   }
-  if (dim == 0) return table_rows(batch.in(0), indices);
+  if (dim == 0) return slices_of(batch.in(0), indices);
   // (rows, indices, rest), where the dimensions before `dim` go back in front of the indices.
   Dims first{dim}, order{0};
   for (int64_t i = 0; i < rank; ++i) {
@@ -96,7 +101,7 @@ Value pick_rows(const Batched& batch, int64_t dim, const Value& indices) {
   for (int64_t i = 0; i < dim; ++i) order.push_back(1 + count + i);
   for (int64_t i = 0; i < count; ++i) order.push_back(1 + i);
   for (int64_t i = dim + 1; i < rank; ++i) order.push_back(count + i);
-  return clone(permute(table_rows(permute(batch.in(0), first), indices), order));
+  return clone(permute(slices_of(permute(batch.in(0), first), indices), order));
 }
 
 Value rows_in_dtype(const Batched& batch, size_t i, int64_t rank, DType dtype) {
