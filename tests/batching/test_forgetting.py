@@ -87,10 +87,11 @@ def test_lines_of_functions_that_are_gone_go_and_others_stay() -> None:
     first = kept(leaf)
     gone = made("    return (x *\n        8)\n")(leaf)
     counts: list[int] = []
-    for i in range(12_000):
+    for i in range(18_000):
         last = made("\n" * (i % 5) + "    return x * 3\n")(leaf)
         assert place_of(last) == ("made.py", 2 + i % 5, "function")
         counts.append(_core.position_count())
-    assert max(counts[6000:]) <= max(counts[:6000]) + 100
+    # It rises between sweeps, the longer the more lines are in use for good.
+    assert max(counts[12_000:]) <= max(counts[6000:12_000]) + 100
     assert place_of(first) == place_of(kept(leaf)) == ("made.py", 2, "function")
     assert place_of(gone) == ("", 0, "")
