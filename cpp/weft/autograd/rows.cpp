@@ -35,6 +35,12 @@ bool has_rows(const Value& value) {
   return value.requires_grad() && node->extras && node->extras->rows;
 }
 
+Array contiguous_copy(const Value& value) {
+  Array copy = Array::allocate(value.sizes(), value.dtype());
+  graph::host.copy(value.array(), copy);
+  return copy;
+}
+
 // Makes the value one that is collected from rows, of none so far.
 void gather(const Value& value) {
   base::Ref<Node> node(new Node(nullptr, graph::current_position()));
@@ -105,7 +111,7 @@ Value rows_at(const Value& panel, std::span<const int32_t> rows, std::span<const
 Value row_at(const Value& panel, int32_t row) {
   if (!graph::records_rows() || !has_rows(panel)) return ops::clone(ops::select(panel, 0, row));
   Value part(tensor::row_of(panel.array(), row));
-  part->array = graph::own_memory(part);
+  part->array = contiguous_copy(part);
   if (!depends_on_any(panel, row)) return part;
   part->take_history(*panel.get());
   part->row = row;
@@ -183,7 +189,7 @@ Value with_row(const Value& panel, int32_t row, const Value& other) {
 
 Value copy_rows(const Value& panel) {
   if (!graph::records_rows()) return ops::clone(panel);
-  const Value copy(graph::own_memory(panel));
+  const Value copy(contiguous_copy(panel));
   note_rows(copy, all_rows(panel), panel, all_rows(panel));
   return copy;
 }

@@ -17,6 +17,7 @@
 #include "weft/graph/tensor.h"
 #include "weft/graph/validate.h"
 #include "weft/schedule/explain.h"
+#include "weft/kernels/map.h"
 #include "weft/schedule/place.h"
 
 namespace weft::exec {
@@ -43,6 +44,15 @@ void leave_large_batch(const Value& value) {
 }
 
 constexpr size_t ahead = 8;  // rows
+// A copy of what was computed, whose dimensions lie as was recorded: by that, views of it are
+// pending.
+tensor::Array in_order_of(const tensor::Array& recorded, const tensor::Array& computed) {
+  tensor::Array copy = tensor::Array::allocate_like(recorded);
+  kernels::copy(tensor::without_repeats(computed, copy.strides),
+                tensor::without_repeats(copy, copy.strides));
+  return copy;
+}
+
 
 template <class T>
 void prefetch(const T* object) {
@@ -333,11 +343,13 @@ class Runner {
 
   // Gives a pending value what was computed for it.
   void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
-    target.array = array;
+    // Rows may have been copied together in another order than those were recorded with.
+    const bool as_recorded = tensor::allows_views_of(array, target.array.strides);
+    target.array = as_recorded ? array : in_order_of(target.array, array);
     target.producer = result.producer;
     target.output = result.output;
     target.row = row;
-    target.in_batch = row != ValueData::whole;
+    target.in_batch = row != ValueData::whole && as_recorded;
     target.requires_grad = result.requires_grad;
     if (target.handles > 0 && target.in_batch) held_.emplace_back(base::Ref<ValueData>(&target));
     target.pending.reset();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 
 #include "weft/exec/program.h"
@@ -42,6 +43,29 @@ void copy_rows(std::span<Pending* const> rows, size_t i, const Array& out) {
     }
     to += bytes;
   }
+}
+
+// Rows with the strides of the first, one after the other in memory: what was recorded as views of
+// them stays possible.
+Array copy_strided_rows(std::span<Pending* const> rows, size_t i) {
+  const Array& first = rows[0]->inputs[i].array();
+  Dims sizes = first.sizes, strides = first.strides;
+  sizes.insert(0, static_cast<int64_t>(rows.size()));
+  strides.insert(0, std::numeric_limits<int64_t>::max());  // outside of all others
+  const Array out = Array::allocate_like({nullptr, sizes, strides, 0, first.dtype});
+  for (size_t r = 0; r < rows.size(); ++r) {
+    kernels::copy(
+        tensor::without_repeats(rows[r]->inputs[i].array(), first.strides),
+        tensor::without_repeats(tensor::row_of(out, static_cast<int64_t>(r)), first.strides));
+  }
+  return out;
+}
+
+bool have_strides_of_first(std::span<Pending* const> rows, size_t i) {
+  const Array& first = rows[0]->inputs[i].array();
+  return !first.is_contiguous() && std::all_of(rows.begin(), rows.end(), [&](const Pending* row) {
+    return row->inputs[i].array().strides == first.strides;
+  });
 }
 
 // Connects stacked rows with where they came from.
@@ -263,8 +287,15 @@ Value RowBatch::stack(size_t i, int64_t rank) const {
   if (step > 0) {
     array = first.view(sizes, strides, first.offset);
   } else {
-    array = Array::allocate(sizes, first.dtype);
-    copy_rows(pending_, i, array);
+    if (have_strides_of_first(pending_, i)) {
+      const Array copy = copy_strided_rows(pending_, i);
+      std::copy(copy.strides.begin() + 1, copy.strides.end(), strides.end() - first.rank());
+      strides[0] = copy.strides[0];
+      array = copy.view(sizes, strides, 0);
+    } else {
+      array = Array::allocate(sizes, first.dtype);
+      copy_rows(pending_, i, array);
+    }
     bytes_copied_ += array.count() * tensor::item_size(array.dtype);
   }
   Value stacked(std::move(array));

@@ -98,8 +98,9 @@ void leave_batch(TensorData& tensor) {
 }
 
 Array own_memory(const Value& value) {
-  Array copy = Array::allocate(value.sizes(), value.dtype());
-  host.copy(value.array(), copy);
+  Array copy = Array::allocate_like(value.array());
+  const Dims& strides = copy.strides;
+  host.copy(without_repeats(value.array(), strides), without_repeats(copy, strides));
   return copy;
 }
 

@@ -98,7 +98,8 @@ void leave_batch(TensorData& tensor);
 // base's.
 Value in_own_place(TensorData& tensor);
 
-// A copy of the value's memory: a row of a batch shares its memory with its neighbours.
+// A copy of the value's memory, in the same order: a row of a batch shares its memory with its
+// neighbours. What is pending may have been recorded as a view, which must stay possible.
 Array own_memory(const Value& value);
 
 // Applies the steps to another value of the base's shape.

@@ -87,6 +87,47 @@ Array Array::allocate(Dims sizes, DType dtype) {
   return result;
 }
 
+Array Array::allocate_like(const Array& other) {
+  if (other.is_contiguous()) return allocate(other.sizes, other.dtype);
+  Dims order;
+  for (int64_t i = 0; i < other.rank(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return std::abs(other.strides[a]) > std::abs(other.strides[b]);
+  });
+  Array result{nullptr, other.sizes, other.strides, 0, other.dtype};
+  int64_t count = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t dim = order[i];
+    if (other.strides[dim] == 0) continue;
+    result.strides[dim] = count;
+    count *= other.sizes[dim];
+  }
+  result.storage = Storage::allocate(count * item_size(other.dtype));
+  return result;
+}
+
+bool allows_views_of(const Array& array, const Dims& strides) {
+  if (array.strides == strides || array.is_contiguous()) return true;
+  int64_t inner = -1;  // the next dimension inwards of more than one element
+  for (int64_t i = array.rank() - 1; i >= 0; --i) {
+    if (array.sizes[i] == 1) continue;
+    const auto joins = [&](const Dims& given) {
+      return given[i] == (inner < 0 ? 1 : array.sizes[inner] * given[inner]);
+    };
+    if (joins(strides) && !joins(array.strides)) return false;
+    inner = i;
+  }
+  return true;
+}
+
+Array without_repeats(const Array& array, const Dims& strides) {
+  Array result = array;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] == 0) result.sizes[i] = std::min<int64_t>(result.sizes[i], 1);
+  }
+  return result;
+}
+
 bool may_overlap(const Array& a, const Array& b) {
   if (a.storage != b.storage) return false;
   const auto [a_low, a_high] = a.extent();

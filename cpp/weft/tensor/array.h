@@ -64,7 +64,16 @@ struct Array {
 
   static Array meta(Dims sizes, DType dtype);      // contiguous, without storage
   static Array allocate(Dims sizes, DType dtype);  // contiguous, contents undefined
+  // Without gaps, contents undefined: dimensions lie in the order of the other's, and stretched
+  // ones stay so. What is a view of the other without a copy is one of this.
+  static Array allocate_like(const Array& other);
 };
+
+// Whether what can be seen without a copy in memory of these strides can be seen in the array too.
+bool allows_views_of(const Array& array, const Dims& strides);
+
+// The array without its stretched dimensions: of each of their elements, the first.
+Array without_repeats(const Array& array, const Dims& strides);
 
 // Whether two views may touch a common byte (by extent; exact for contiguous ones).
 bool may_overlap(const Array& a, const Array& b);
