@@ -155,6 +155,50 @@ def test_each_may_be_differentiated_once() -> None:
     check(run)
 
 
+def shared_product(v: weft.Tensor, x: weft.Tensor) -> weft.Tensor:
+    return (v * 2.0).sum() + x[0]
+
+
+def shared_chain(v: weft.Tensor, x: weft.Tensor) -> weft.Tensor:
+    return (v.exp() + 1).reshape(2, 1).sum() - x.sum()
+
+
+def shared_matrix(v: weft.Tensor, x: weft.Tensor) -> weft.Tensor:
+    return (x.expand(2) @ (v / v.norm())).sum()
+
+
+def passed_on(v: weft.Tensor, x: weft.Tensor) -> weft.Tensor:
+    """Return what saves nothing, all the way down: any number of backwards."""
+    return (v + 1).sum() + x[0]
+
+
+@pytest.mark.parametrize("function", [shared_product, shared_chain, shared_matrix, passed_on])
+@pytest.mark.parametrize("order", ["001", "0101", "102", "0x0", "x012", "2g02", "g012"])
+def test_each_example_has_its_own_backward_through_what_all_compute_once(
+    function: Callable[..., weft.Tensor], order: str
+) -> None:
+    def run(way: Map) -> list[Any]:
+        v = vector(1.0, 2.0)
+        out = way(lambda x: function(v, x), [vector(1.0), vector(2.0), vector(3.0)])
+        refused: list[bool] = []
+        for name in order:
+            try:
+                if name == "x":  # all at once, and the graph stays
+                    weft.stack(out).sum().backward(retain_graph=True)
+                elif name == "g":
+                    weft.autograd.grad(out[0], v)
+                else:
+                    out[int(name)].backward()
+            except RuntimeError as error:
+                assert "second time" in str(error)  # noqa: PT017
+                refused.append(True)
+            else:
+                refused.append(False)
+        return [*refused, *v.grad.tolist()]
+
+    check(run)
+
+
 def test_what_is_passed_on_keeps_its_place() -> None:
     def run(way: Map) -> list[Any]:
         xs = [vector(1.0, 2.0), vector(3.0, 4.0)]

@@ -10,6 +10,7 @@
 #include "weft/autograd/rows.h"
 #include "weft/autograd/rule.h"
 #include "weft/autograd/saved.h"
+#include "weft/autograd/shared.h"
 #include "weft/autograd/wanted.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
@@ -127,6 +128,9 @@ class Backward {
       return;
     }
     if (some && !wanted_.keep_leading(arrived)) return;
+    const Wanted* wanted = some ? &wanted_ : nullptr;
+    if (reads_shared(node, wanted)) [[unlikely]]
+      enter_shared(arrived, wanted, !request_.retain_graph);
     modes_.position = node.position;
     const bool saves = !node.saved.empty(), alone = allow_no_other(arrived);
     if (node.extras && node.extras->is_twin) [[unlikely]] {

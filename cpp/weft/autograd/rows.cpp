@@ -60,6 +60,7 @@ void add_source(Node& node, const Value& panel) {
   if (last && last->node == panel->producer && last->output == panel->output) return;
   node.inputs.emplace_back(panel.sizes(), panel.dtype());
   node.edges.emplace_back(panel->producer, panel->output);
+  node.is_shared = node.is_shared || panel->producer->is_shared;
   ++node.input_count;
 }
 
@@ -286,12 +287,9 @@ void refuse_second_backward(const Node& node, std::span<const int32_t> rows) {
   if (released.empty()) return;
   for (int32_t row : rows) {
     if (!released[row]) continue;
-    base::fail(
-        ErrorKind::gradient, "Trying to backward through the graph a second time: the result of ",
-        node.op ? node.op->name : node.name(), " at ", graph::position_text(node.position_of(row)),
-        " was used by an earlier backward that freed the tensors it had saved. Call that "
-        "backward with retain_graph=True, or compute the result again, or detach() what the "
-        "two have in common.");
+    fail_second_backward(base::text(node.op ? node.op->name : node.name(), " at ",
+                                    graph::position_text(node.position_of(row))),
+                         node.released_at);
   }
 }
 

@@ -19,13 +19,17 @@ std::string place(const Node& node) {
                     graph::position_text(node.position));
 }
 
-void refuse_second_backward(const Node& node) {
-  if (!node.released) return;
+void fail_second_backward(const std::string& place, graph::Position freed_at) {
   base::fail(ErrorKind::gradient,
-             "Trying to backward through the graph a second time: the result of ", place(node),
-             " was used by an earlier backward (at ", graph::position_text(node.released_at),
-             ") that freed the tensors it had saved. Call that backward with retain_graph=True, "
+             "Trying to backward through the graph a second time: the result of ", place,
+             " was used by an earlier backward",
+             freed_at ? base::text(" (at ", graph::position_text(freed_at), ")") : "",
+             " that freed the tensors it had saved. Call that backward with retain_graph=True, "
              "or compute the result again, or detach() what the two have in common.");
+}
+
+void refuse_second_backward(const Node& node) {
+  if (node.released) fail_second_backward(place(node), node.released_at);
 }
 
 void refuse_changed(const Node& node, const graph::Saved& saved) {

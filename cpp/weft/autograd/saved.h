@@ -10,6 +10,9 @@ namespace weft::autograd {
 // "mul at model.py:12", for messages.
 std::string place(const graph::Node& node);
 
+// Raises because an earlier backward freed what was saved at that place. 0: nobody knows where it
+// was called.
+[[noreturn]] void fail_second_backward(const std::string& place, graph::Position freed_at);
 // Raises if an earlier backward freed what the node had saved.
 void refuse_second_backward(const graph::Node& node);
 

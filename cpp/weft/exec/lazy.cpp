@@ -16,9 +16,9 @@
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
 #include "weft/graph/validate.h"
-#include "weft/schedule/explain.h"
 #include "weft/kernels/map.h"
 #include "weft/schedule/place.h"
+#include "weft/schedule/explain.h"
 
 namespace weft::exec {
 namespace {
@@ -43,7 +43,6 @@ void leave_large_batch(const Value& value) {
   if (held > small && held > 8 * bytes) graph::leave_batch(value);
 }
 
-constexpr size_t ahead = 8;  // rows
 // A copy of what was computed, whose dimensions lie as was recorded: by that, views of it are
 // pending.
 tensor::Array in_order_of(const tensor::Array& recorded, const tensor::Array& computed) {
@@ -54,6 +53,7 @@ tensor::Array in_order_of(const tensor::Array& recorded, const tensor::Array& co
 }
 
 
+constexpr size_t ahead = 8;  // rows
 template <class T>
 void prefetch(const T* object) {
   for (size_t line = 0; line < sizeof(T); line += 64)
@@ -410,13 +410,14 @@ class Runner {
       if (node.extras && node.extras->rows && node.extras->rows->count() == twins.size()) {
         node.extras->rows->passes = twins;
       } else {
-        node.extra_passes += all;
+        node.share(all);
       }
       for (const graph::Edge& edge : node.edges) visit(edge.node.get());
     }
   }
 
   // It, and those that compute the same.
+        node.is_shared = true;
   template <class Visit>
   static void for_all_alike(Pending& pending, const Visit& visit) {
     for (Pending* alike = &pending; alike; alike = alike->twin) visit(*alike);

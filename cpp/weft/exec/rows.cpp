@@ -98,6 +98,7 @@ void connect(Value& stacked, std::span<Pending* const> rows, size_t i) {
         source = static_cast<int32_t>(node->edges.size());
         edges.push_back(source);
         node->edges.emplace_back(value.producer, value.output);
+        node->is_shared = node->is_shared || value.producer->is_shared;
         node->inputs.emplace_back(value.producer->is_leaf()
                                       ? value.array.sizes
                                       : value.producer->outputs[value.output].sizes,
@@ -187,8 +188,7 @@ class ManyRows : public ProgramRun {
     const uint64_t since = Node::next_sequence();
     Values outputs = graph::record(*instruction.op, given, instruction.attributes);
     Node* node = outputs.empty() ? nullptr : outputs[0]->producer.get();
-    if (node && node->sequence > since)
-      node->extra_passes += static_cast<uint32_t>(batch_.rows()) - 1;
+    if (node && node->sequence > since) node->share(static_cast<uint32_t>(batch_.rows()) - 1);
     return outputs;
   }
   void at(size_t k) override { batch_.at(op_.program.instructions[k], k); }

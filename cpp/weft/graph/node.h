@@ -86,6 +86,7 @@ struct Rows {
   std::shared_ptr<const RowTable> table;
   uint32_t stacked = 0;        // bit i: input i has rows; the others are shared by all
   std::vector<bool> released;  // rows that a backward has been through, or nobody needs
+  std::vector<bool> spent;     // of one that reads a shared node: as Node::spent
   // Of each row, backwards before the one that frees: of equal ones, which are one row. Empty:
   // none.
   std::vector<uint32_t> passes;
@@ -143,6 +144,8 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
   uint32_t input_count = 0;
   const GradientPlan* plan = nullptr;  // of an op: how its gradient runs
   uint32_t extra_passes = 0;  // backwards before the one that frees: of equal ops that ran once
+  bool is_shared = false;     // by equal ops, or it collects rows of such a one
+  bool spent = false;         // of one that reads such a one: a backward that frees went on there
   bool released = false;      // saved tensors were freed by a backward
   Position released_at = 0;
   std::unique_ptr<NodeExtras> extras;
@@ -155,6 +158,11 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
   }
   bool is_leaf() const { return extras && extras->leaf; }
   void release_saved(Position at);
+  // Lets so many backwards more go through before one that frees.
+  void share(uint32_t passes) {
+    extra_passes += passes;
+    is_shared = true;
+  }
   std::string name() const;  // "MulBackward0"
   Position position_of(size_t row) const {
     const auto& positions = extras->rows->table->positions;

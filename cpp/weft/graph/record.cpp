@@ -196,13 +196,14 @@ void keep_values(Node& node, std::span<const Value> outputs) {
 // Metas have no memory, and so no versions.
 uint32_t version_of(const Array& array) { return array.storage ? array.storage->version : 0; }
 
-// A part of a batch: whatever is made of rows has rows.
+// A part of a batch: whatever is made of rows has rows, and all rows share the rest.
 void mark_rows(Node& node, std::span<const Value> inputs) {
   uint32_t stacked = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] && inputs[i]->has_rows) stacked |= bit_of(i);
   }
   if (!stacked) return;
+  node.is_shared = !stacked;
   node.extra().rows = std::make_unique<Rows>();
   node.extras->rows->table = *modes.rows;
   node.extras->rows->stacked = stacked;
