@@ -563,8 +563,9 @@ PyObject* method_make_subclass(PyObject*, PyObject* args) {
     }
     if (!is_tensor(data)) raise(PyExc_TypeError, "_make_subclass: data must be a Tensor");
     auto* tensor_class = reinterpret_cast<PyTypeObject*>(type);
-    const Value value = settled_value_of(data);
-    if (value.array().storage) value.array().storage->aliased() = true;
+    const bool has_memory = !value_of(data)->mapped;
+    const Value value = has_memory ? graph::in_own_place(tensor_of(data)) : value_of(data);
+    if (has_memory) value.array().storage->aliased() = true;
     auto* tensor = new TensorData(without_history(value));
     Object self = make_object(tensor_class, *tensor);
     if (requires_grad) tensor->set_requires_grad(true);
