@@ -1,12 +1,14 @@
 #include "weft/autograd/in_place.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/record.h"
+#include "weft/graph/shared_writes.h"
 #include "weft/graph/ties.h"
 #include "weft/graph/vmap.h"
 #include "weft/tensor/promotion.h"
@@ -193,16 +195,23 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
   if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, inputs))
     return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
-  modes.lazy = false;
+  const bool is_lazy = std::exchange(modes.lazy, false);
   keep_up(tensor, inputs, [&](TensorData& one) {
-    // Other examples may write it until what this write needs is there.
+    // Other examples may write it until what this write needs is there; but if that was computed
+    // from the tensor, nobody may come in between.
+    const tensor::Storage* storage = one.value().array().storage.get();
+    if (is_lazy && modes.fiber && storage && graph::depend_on(inputs, *storage))
+      modes.park = nullptr;
     graph::demand(inputs);
     while (one.value()->pending) graph::demand(one.value());
   });
   refuse_what_would_be_wrong(tensor, op.name);
   keep_up(tensor, inputs, graph::in_own_place);
   const Value old = tensor.value();
+  tensor::Storage& storage = *old.array().storage;
+  if (is_lazy) graph::refuse_lost_writes(storage, op);
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());
+  graph::note_write(storage);
   if (modes.grad) take_written(tensor, std::move(written));
 }
 

@@ -5,6 +5,7 @@
 
 #include "weft/bind/binding.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/shared_writes.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/vmap.h"
@@ -136,6 +137,7 @@ PyObject* start_fiber(PyObject*, PyObject* args) {
   PyObject* park;
   if (!PyArg_ParseTuple(args, "iO", &example, &park)) return nullptr;
   modes.example = example;
+  modes.fiber = graph::next_fiber();
   modes.park = park;
   modes.lazy = true;
   Py_RETURN_NONE;
@@ -175,6 +177,7 @@ PyObject* run_demanded(PyObject*, PyObject*) {
 }
 PyObject* forget_demanded(PyObject*, PyObject*) {
   demanded.clear();
+  graph::forget_fibers();
   of_map = {};
   Py_RETURN_NONE;
 }

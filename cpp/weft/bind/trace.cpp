@@ -5,6 +5,7 @@
 
 #include "weft/bind/binding.h"
 #include "weft/graph/op.h"
+#include "weft/graph/shared_writes.h"
 
 namespace weft::bind {
 namespace {
@@ -240,6 +241,7 @@ int64_t node_of(PythonRecorder& self, const TensorObject& tensor) {
 
 void note_read(const Value& value, const char* kind, double number) {
   if (modes.executor || modes.tracer) return;
+  graph::note_read(modes.fiber, value);
   last_reads[read_count++ % most_reads] = {graph::current_position(), kind,
                                            graph::Node::next_sequence(), number};
   if (modes.observer) [[unlikely]]
@@ -247,6 +249,7 @@ void note_read(const Value& value, const char* kind, double number) {
 }
 
 const Value& note_copy(const Value& value, const char* kind) {
+  graph::note_read(modes.fiber, value);
   if (modes.observer && !modes.executor && !modes.tracer)
     modes.observer->read(value, kind, base::text(value.count(), " numbers"));
   return value;

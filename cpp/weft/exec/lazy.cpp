@@ -12,13 +12,14 @@
 #include "weft/graph/node.h"
 #include "weft/graph/observer.h"
 #include "weft/graph/record.h"
+#include "weft/graph/shared_writes.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
 #include "weft/graph/validate.h"
 #include "weft/kernels/map.h"
-#include "weft/schedule/place.h"
 #include "weft/schedule/explain.h"
+#include "weft/schedule/place.h"
 
 namespace weft::exec {
 namespace {
@@ -52,8 +53,8 @@ tensor::Array in_order_of(const tensor::Array& recorded, const tensor::Array& co
   return copy;
 }
 
-
 constexpr size_t ahead = 8;  // rows
+
 template <class T>
 void prefetch(const T* object) {
   for (size_t line = 0; line < sizeof(T); line += 64)
@@ -114,6 +115,7 @@ class Runner {
       kept.emplace_back(work_.first[batch[i]]);
     }
     for (Pending* row : rows) separate_inputs(*row);
+    for (Pending* row : rows) for_all_alike(*row, note_reads);
     const double begin = seconds_now();
     RanBatch ran{rows[0]->op->name, static_cast<int64_t>(rows.size()), 0, 0, rows[0]->position,
                  std::move(note)};
@@ -141,6 +143,12 @@ class Runner {
   }
 
  private:
+  static void note_reads(const Pending& pending) {
+    if (!pending.fiber) return;
+    for (const Value& input : pending.inputs) {
+      if (input) graph::note_read(pending.fiber, input);
+    }
+  }
   void add_twin(Pending& pending) {
     twins_.emplace_back(&pending);
     if (pending.op->is_view()) return;
@@ -409,6 +417,7 @@ class Runner {
       waiting.pop_back();
       if (node.extras && node.extras->rows && node.extras->rows->count() == twins.size()) {
         node.extras->rows->passes = twins;
+        node.is_shared = true;
       } else {
         node.share(all);
       }
@@ -417,7 +426,6 @@ class Runner {
   }
 
   // It, and those that compute the same.
-        node.is_shared = true;
   template <class Visit>
   static void for_all_alike(Pending& pending, const Visit& visit) {
     for (Pending* alike = &pending; alike; alike = alike->twin) visit(*alike);

@@ -49,6 +49,7 @@ struct Modes {
   bool is_look = false;                // at a cell's body: nobody may read a value
   bool lazy = false;                   // record now, run when a value is needed
   int32_t example = -1;                // of a map: which one runs now
+  uint32_t fiber = 0;                  // a number of its own for each example that ever ran
   void* park = nullptr;                // of a map: how its fibers step aside (bind/lazy.cpp)
   bool keep_values = false;            // nodes keep their results, for debugging
   const Executor* executor = nullptr;  // null: the default one

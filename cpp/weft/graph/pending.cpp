@@ -56,6 +56,7 @@ Pending::Pending(const Op& op, Attributes attributes, std::span<const Value> inp
       inputs(inputs.begin(), inputs.end()),
       position(position),
       example(modes.example),
+      fiber(modes.fiber),
       grad(modes.grad) {
   add_op_to_tape();
 }

@@ -29,6 +29,7 @@ struct Pending final : base::RefCounted<Pending>, base::Pooled<Pending> {
   base::SmallVector<Held, 2> outputs;  // of a strand that is open: kept with it
   Position position;
   int32_t example;
+  uint32_t fiber;
   uint32_t number = not_yet;  // its place on the tape
   int64_t bytes = 0;          // of its outputs, once they are there
   Step* step = nullptr;       // of a strand (graph/strand.h): its last op

@@ -8,6 +8,7 @@
 #include "weft/graph/pending.h"
 #include "weft/graph/program.h"
 #include "weft/graph/rule.h"
+#include "weft/graph/shared_writes.h"
 #include "weft/graph/strand.h"
 #include "weft/graph/tape.h"
 #include "weft/graph/tensor.h"
@@ -202,8 +203,8 @@ void mark_rows(Node& node, std::span<const Value> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] && inputs[i]->has_rows) stacked |= bit_of(i);
   }
-  if (!stacked) return;
   node.is_shared = !stacked;
+  if (!stacked) return;
   node.extra().rows = std::make_unique<Rows>();
   node.extras->rows->table = *modes.rows;
   node.extras->rows->stacked = stacked;
@@ -511,7 +512,14 @@ Values record_unseen(const Op& op, std::span<const Value> inputs, const Attribut
     const auto& cell = static_cast<const ProgramOp&>(op);
     return waits ? record_cell(cell, inputs) : cell.program.apply(inputs);
   }
-  if (!waits && !modes.executor) demand(inputs);
+  if (!waits && !modes.executor) {
+    demand(inputs);
+    if (modes.lazy && modes.fiber && !op.is_view()) [[unlikely]] {
+      for (const Value& input : inputs) {
+        if (input) note_read(modes.fiber, input);
+      }
+    }
+  }
   if (waits && !modes.observer) {
     if (Values next = record_in_strand(op, inputs, attributes); !next.empty()) return next;
   }

@@ -14,6 +14,7 @@ struct Foreign {
   bool read_only = false;
   // These fill a gap.
   bool aliased = false;     // of any storage: tensors have it that are no views of one another
+  bool noted = false;       // of any storage: examples of a map read it (graph/shared_writes.h)
   uint32_t counted_by = 0;  // of any storage: the last recorder that counted it
 };
 
@@ -30,6 +31,7 @@ class Storage final : public base::RefCounted<Storage>, public base::Pooled<Stor
   // Whether others can write to it unseen: because it is theirs, or because they were given it.
   bool is_exposed() const noexcept { return exposed > 0 || is_foreign(); }
   bool& aliased() noexcept { return foreign_.aliased; }
+  bool& noted() noexcept { return foreign_.noted; }
   uint32_t& counted_by() noexcept { return foreign_.counted_by; }
   bool read_only() const noexcept { return foreign_.read_only; }
 

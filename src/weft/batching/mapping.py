@@ -328,10 +328,12 @@ def map(
     Each example draws random numbers from a stream of its own, which depends on the seed and the
     example's place, not on how the map runs. State that examples share, such as the averages of a
     BatchNorm, is changed in the order in which they reach it, and each in-place op changes it as it
-    is then. What reads it in one op and writes it in another, as `total[index] += x` does, may undo
-    what others wrote in between; `total.index_add_(0, index, x)` does not. For the same reason no
-    value can be read where only one may be at a time: inside a lock, which raises, or inside a
-    generator or an event loop that examples share. In a debugger an example waits for nobody.
+    is then. What is computed from it and written to it, as by `total[index] += x`, is computed at
+    once, without the other examples; `total.index_add_(0, index, x)` is not, and runs in batches.
+    An example that read it, waited, and writes it after another one did would undo that write, and
+    raises. For the same reason no value can be read where only one may be at a time: inside a lock,
+    which raises, or inside a generator or an event loop that examples share. In a debugger an
+    example waits for nobody.
 
     Args:
         function: Takes one example.
