@@ -381,12 +381,59 @@ def test_a_saved_result_can_be_packed_and_changed_in_place_is_noticed() -> None:
         z.backward()
 
 
+class Pairs(nn.Module):
+    """Pairs of states, down to numbers: what comes before its parameters reads none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(10, 4)
+        self.both = nn.Linear(8, 8)
+
+    def state(self, tree: Any) -> weft.Tensor:
+        if isinstance(tree, int):
+            return self.embed(weft.tensor(tree)).tanh()
+        x = weft.cat([self.state(tree[0]), self.state(tree[1])])
+        a, b = self.both(x).chunk(2)
+        return a.sigmoid() * b.tanh()
+
+    def forward(self, tree: Any) -> weft.Tensor:
+        return self.state(tree).sum()
+
+
+def test_another_model_of_the_class_takes_no_batch_apart() -> None:
+    trees = [((1, 2), (3, 4)), (5, (6, 7)), ((1, (8, 9)), 2), ((3, 4), 5)] * 4
+    found: list[int] = []
+    models = [Pairs() for _ in range(4)]
+    for model in [*models, models[0], models[2]]:
+        for _ in range(4):
+            losses = weft.map(model, trees, replay=False)
+            weft.stack(losses).sum().backward()
+        found.append(len(last_batches()))
+        for loss, tree in zip(losses, trees, strict=True):
+            assert weft.allclose(loss, model(tree), atol=1e-6)
+    assert found == [found[0]] * 6
+
+
+def test_modules_that_examples_choose_leave_what_comes_before_together() -> None:
+    trunk, ways = nn.Linear(4, 4), nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+
+    def choose(x: weft.Tensor, which: int) -> weft.Tensor:
+        return ways[which](trunk(x).tanh()).sum()
+
+    xs = [weft.randn(4) for _ in range(16)]
+    for _ in range(6):
+        with weft.lazy():
+            ys = [choose(x, i % 4) for i, x in enumerate(xs)]
+        weft.stack(ys).sum().item()
+    first = [batch.rows for batch in last_batches() if "linear" in batch.op]
+    assert sorted(first) == [4, 4, 4, 4, 16]
+
+
 def test_explain_says_why_strands_are_apart() -> None:
-    layers = [nn.Linear(3, 3), nn.Linear(3, 3)]
+    first, layers = nn.Linear(3, 3), [nn.Linear(3, 3), nn.Linear(3, 3)]
 
     def either(x: weft.Tensor, which: int) -> weft.Tensor:
-        y = x.exp()
-        y = y.neg()
+        y = first(x.exp())
         return layers[which](y).tanh()
 
     xs = [weft.randn(3 if i % 4 else 1).expand(3) for i in range(16)]

@@ -24,6 +24,7 @@ constexpr uint32_t most_ops = 64, most_results = 120;
 constexpr uint32_t least_round = 16;  // of a loop: shorter ones are joined
 constexpr size_t most_inputs = 8;
 constexpr size_t most_steps = 1 << 14;
+constexpr size_t most_ways = 8;            // in which a strand goes on, by parameters
 constexpr size_t most_kinds = 8;           // of shapes that begin strands at one line
 constexpr int64_t most_heat = UINT16_MAX;  // above it nothing is hot
 
@@ -199,6 +200,31 @@ bool is_again(const Step& step) {
   return true;
 }
 
+bool has_weights(const Step& step) {
+  return std::any_of(step.inputs.begin(), step.inputs.end(),
+                     [](const Step::Input& input) { return input.weight != 0; });
+}
+
+// Whether a strand may go on in one more way: where all that differs is which parameters come
+// first, as where one model follows another of its class. After parameters it may not: it would be
+// computed apart for each of the modules that examples choose between.
+bool may_part(const Step& at, const Step& step) {
+  for (const Step* before = &at; before; before = before->before) {
+    if (has_weights(*before)) return false;
+  }
+  const Step& other = *at.next[0];
+  if (at.next.size() == most_ways || !has_weights(step) || other.op != step.op ||
+      other.position != step.position || !(other.attributes == step.attributes)) {
+    return false;
+  }
+  return std::equal(step.inputs.begin(), step.inputs.end(), other.inputs.begin(),
+                    other.inputs.end(), [](Step::Input a, const Step::Input& b) {
+                      if ((a.weight != 0) != (b.weight != 0)) return false;
+                      a.weight = b.weight;
+                      return a == b;
+                    });
+}
+
 void end_at(Step& step) {
   step.ended = true;
   step.way = nullptr;
@@ -208,16 +234,12 @@ void end_at(Step& step) {
 Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& attributes,
                 Position position) {
   Step& at = *open->step;
-  if (at.ended || at.alone || at.grad != modes.grad || open->example != modes.example ||
-      at.next.size() > 1) {
+  if (at.ended || at.alone || at.grad != modes.grad || open->example != modes.example)
     return nullptr;
-  }
-  if (at.next.size() == 1) {
-    Step& next = *at.next[0];
-    if (next.position == position && fits(next, op, inputs, attributes, open)) {
-      if (next.alone || !is_known(next)) return nullptr;
-      return at.way = &next;
-    }
+  for (const auto& next : at.next) {
+    if (next->position != position || !fits(*next, op, inputs, attributes, open)) continue;
+    if (next->alone || !is_known(*next)) return nullptr;
+    return at.way = next.get();
   }
   if (!can_join(op, inputs) || at.length >= most_ops || step_count >= most_steps) {
     end_at(at);
@@ -226,13 +248,14 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
   Call call(op, attributes, inputs);
   infer(call);
   std::unique_ptr<Step> step = make_step(call, position, open);
-  if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results) {
+  if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results ||
+      (!at.next.empty() && !may_part(at, *step))) {
     end_at(at);
     return nullptr;
   }
-  at.next.push_back(std::move(step));
+  Step& next = *at.next.emplace_back(std::move(step));
   at.way = nullptr;
-  return at.next.size() == 1 && is_known(*at.next[0]) ? at.next[0].get() : nullptr;
+  return is_known(next) ? &next : nullptr;
 }
 
 inline Value make_output(const Step& step, size_t i) {
