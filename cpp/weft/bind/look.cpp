@@ -57,8 +57,7 @@ struct LookExecutor final : graph::Executor {
   void run(graph::Call& call) const override {
     if (call.op.run.kind == graph::Run::Kind::by_value)
       graph::refuse_in_program("gives shapes that depend on values");
-    const bool known = !call.op.random &&
-                       std::all_of(call.inputs.begin(), call.inputs.end(),
+    const bool known = std::all_of(call.inputs.begin(), call.inputs.end(),
                                    [](const Value& input) { return !input || is_known(input); });
     (known ? *graph::host.eager : graph::meta_executor()).run(call);
   }
@@ -288,11 +287,7 @@ bool gives_new_tensors(const graph::Program& program, bool are_views_new) {
 std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const Arguments& arguments,
                       Look& look) {
   const Object saved = Object::check(PyObject_CallMethod(cell.renew, "save", nullptr));
-  const Stream stream = default_stream();
-  const base::MersenneState drawn = stream.engine->state;
   run_body(cell, args, count, arguments, look);
-  default_stream() = stream;
-  stream.engine->state = drawn;
   const bool stopped = look.decision >= 0;
   const bool interrupted = !look.result && !stopped && !PyErr_ExceptionMatches(PyExc_Exception);
   // An op may not have known what stands for an integer.
@@ -353,7 +348,6 @@ std::string compare(const Look& one, const Look& other) {
   }
   for (size_t i = 0; i < first.instructions.size(); ++i) {
     const graph::Instruction &a = first.instructions[i], &b = second.instructions[i];
-    if (a.op->random) return "its body draws random numbers";
     if (a.op != b.op || !(a.attributes == b.attributes) ||
         !std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end())) {
       return differs;

@@ -4,13 +4,18 @@
 #include <random>
 
 #include "weft/bind/binding.h"
+#include "weft/graph/program.h"
 
 namespace weft::bind {
 namespace {
 
+// Where streams stand is as it was before, after a look at a cell's body.
+void refuse_in_look() { graph::refuse_in_program("draws random numbers"); }
+
 struct Generator : Stream {
   // With an engine of its own: another example of a map may go on with the one before.
   void start(uint64_t given) {
+    refuse_in_look();
     seed = given;
     is_counted = false;
     engine = base::make_ref<base::Mersenne>(seed);
@@ -32,6 +37,7 @@ struct Generator : Stream {
   }
   // A number that a map's streams follow from.
   uint64_t draw_map() {
+    refuse_in_look();
     return is_counted ? stream_of_example(stream, UINT64_MAX - counter++) : engine->long_bits();
   }
 };
@@ -50,6 +56,7 @@ nb::object manual_seed(const nb::object& self, nb::handle seed) {
 }
 
 nb::object get_state(const Generator& self) {
+  refuse_in_look();
   const Array bytes = Array::allocate({sizeof(GeneratorState)}, DType::u8);
   GeneratorState state{};
   state.seed = self.seed;
@@ -62,6 +69,7 @@ nb::object get_state(const Generator& self) {
 }
 
 nb::object set_state(const nb::object& self, const TensorObject& given) {
+  refuse_in_look();
   const Array bytes = given.computed().array();
   GeneratorState state;
   if (bytes.dtype != DType::u8 || bytes.count() != sizeof state || !bytes.is_contiguous())
@@ -81,6 +89,7 @@ nb::object set_state(const nb::object& self, const TensorObject& given) {
 }  // namespace
 
 graph::RandomKey draw_random(PyObject* given) {
+  refuse_in_look();
   Generator* generator = default_generator;
   if (given && given != Py_None && !nb::try_cast(nb::handle(given), generator)) {
     raise(PyExc_TypeError,
@@ -101,7 +110,8 @@ void define_random(nb::module_& module) {
           .def("manual_seed", manual_seed,
                "Set the seed and start the stream over; return the generator.")
           .def(
-              "initial_seed", [](const Generator& self) { return self.seed; }, "Return the seed.")
+              "initial_seed", [](const Generator& self) { return refuse_in_look(), self.seed; },
+              "Return the seed.")
           .def("seed", &Generator::take_fresh_seed,
                "Take a seed from the operating system; return it.")
           .def("get_state", get_state, "Return the state as a tensor of bytes.")
