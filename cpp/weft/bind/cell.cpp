@@ -11,12 +11,25 @@
 
 namespace weft::bind {
 
+// What a body may ask a tensor for that is no value of it.
+struct Form {
+  Dims sizes, strides;  // none: it lies in order
+  DType dtype;
+  explicit Form(const Array& array) : sizes(array.sizes), dtype(array.dtype) {
+    if (!array.is_contiguous()) strides = array.strides;
+  }
+  bool fits(const Array& array) const {
+    return array.dtype == dtype && array.sizes == sizes &&
+           (strides.empty() ? array.is_contiguous() : array.strides == strides);
+  }
+};
+
 // One kind of call, and what the body does in it.
 struct Signature {
   Nesting shape;
-  std::vector<graph::Meta> metas;
+  std::vector<Form> tensors;
   std::vector<bool> numbers;
-  std::vector<graph::Meta> parameters;
+  std::vector<Form> parameters;
   bool grad;
   DType default_dtype;
   std::shared_ptr<Part> first;  // none: the body runs as it is
@@ -118,10 +131,7 @@ void look_outside(PyCell& cell, bool changed) {
 
 bool fits(const Signature& signature, PyObject* parameters) {
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
-    const Array& array = meta_of(PyList_GET_ITEM(parameters, i));
-    if (array.dtype != signature.parameters[i].dtype ||
-        array.sizes != signature.parameters[i].sizes)
-      return false;
+    if (!signature.parameters[i].fits(meta_of(PyList_GET_ITEM(parameters, i)))) return false;
   }
   return true;
 }
@@ -130,12 +140,10 @@ bool fits(const Signature& signature, const Arguments& arguments) {
       !(signature.shape == arguments.shape)) {
     return false;
   }
-  for (size_t i = 0; i < signature.metas.size(); ++i) {
+  for (size_t i = 0; i < signature.tensors.size(); ++i) {
     const Value& leaf = arguments.leaves[i];
-    if (leaf.dtype() != signature.metas[i].dtype || leaf->is_number != signature.numbers[i] ||
-        leaf.sizes() != signature.metas[i].sizes) {
+    if (leaf->is_number != signature.numbers[i] || !signature.tensors[i].fits(leaf.array()))
       return false;
-    }
   }
   return true;
 }
@@ -151,7 +159,7 @@ const Signature& signature_of(PyCell& cell, PyObject* const* args, size_t count,
   made.front().grad = modes.grad;
   made.front().default_dtype = tensor::default_dtype;
   for (const Value& leaf : arguments.leaves) {
-    made.front().metas.push_back({leaf.sizes(), leaf.dtype()});
+    made.front().tensors.emplace_back(leaf.array());
     made.front().numbers.push_back(leaf->is_number);
   }
   std::string refusal = "it is called in too many ways";
@@ -159,8 +167,7 @@ const Signature& signature_of(PyCell& cell, PyObject* const* args, size_t count,
     made.front().first = look_at_body(cell, args, count, arguments, {}, refusal);
   if (!refusal.empty()) set_note(cell, refusal.c_str());
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cell.parameters); ++i) {
-    const Value value = value_of(PyList_GET_ITEM(cell.parameters, i));
-    made.front().parameters.push_back({value.sizes(), value.dtype()});
+    made.front().parameters.emplace_back(value_of(PyList_GET_ITEM(cell.parameters, i)).array());
   }
   if (cell.signatures->size() >= most_signatures) cell.signatures->pop_front();
   cell.signatures->splice(cell.signatures->end(), made);

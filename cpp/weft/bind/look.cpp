@@ -23,8 +23,10 @@ void bury(std::shared_ptr<graph::ProgramOp> op) {
   if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
 }
 
+// Without memory, but laid out as the value is.
 Value meta_of(const Value& value) {
   Value meta(Array::meta(value.sizes(), value.dtype()));
+  if (!value.array().is_contiguous()) meta->array.strides = value.array().strides;
   meta->is_number = value->is_number;
   return meta;
 }
@@ -105,6 +107,7 @@ class Look final : public graph::ProgramBuilder {
     known.push_back(value);
   }
   int64_t decide(const Value& value, bool as_truth);
+  bool is_known(const Value& value) const { return places_.contains(value.get()); }
   // Makes a Program of what was noted, which gives these values. What it reads that is known
   // becomes its inputs.
   void end_part(std::span<const Value> outputs);
@@ -417,6 +420,12 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
 
 int64_t decide(const Value& value, bool as_truth) {
   return static_cast<Look&>(*modes.tracer).decide(value, as_truth);
+}
+
+bool is_given(const Value& value) {
+  Value at = value;
+  while (at->view) at = at->view->parent;
+  return static_cast<Look&>(*modes.tracer).is_known(at);
 }
 
 }  // namespace weft::bind

@@ -45,5 +45,7 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
 // What a body that is looked at reads, as in the call that it is looked at for.
 inline bool is_looked_at() { return graph::modes.is_look && graph::modes.tracer; }
 int64_t decide(const Value& value, bool as_truth);
+// Whether it is a part of what the body was given, and not of what it has made.
+bool is_given(const Value& value);
 
 }  // namespace weft::bind

@@ -1,6 +1,7 @@
 // The Tensor type: a raw CPython type, because making and freeing one must cost next to nothing.
 #include "ops.h"
 #include "weft/autograd/in_place.h"
+#include "weft/bind/look.h"
 #include "weft/bind/python.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/program.h"
@@ -395,7 +396,10 @@ int set_data(PyObject* self, PyObject* data, void*) {
       -1);
 }
 PyObject* get_base(PyObject* self, void*) {
-  return guarded([&] { return wrap(TensorRef(tensor_of(self).base())); });
+  return guarded([&] {
+    graph::refuse_in_program("asks for a place in the graph");
+    return wrap(TensorRef(tensor_of(self).base()));
+  });
 }
 PyObject* get_version(PyObject* self, void*) {
   return guarded(
@@ -499,6 +503,8 @@ PyObject* method_numel(PyObject* self, PyObject*) {
 PyObject* method_offset(PyObject* self, PyObject*) {
   return guarded([&] {
     const Value value = value_of(self);
+    if (is_looked_at() && is_given(value))
+      graph::refuse_in_program("asks where a tensor lies in memory");
     const bool moves = value->in_batch && !value->pending;
     return PyLong_FromLongLong(
         (moves ? graph::in_own_place(tensor_of(self)) : value).array().offset);
