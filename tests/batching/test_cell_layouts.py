@@ -100,7 +100,7 @@ def test_a_cell_sees_how_tensors_lie(body: Callable[[Any], weft.Tensor], how: st
 
 
 def test_what_lies_in_order_is_of_one_kind_wherever_it_is() -> None:
-    cell = weft.cell(reshapes)
+    cell: Any = weft.cell(reshapes)
     for row in weft.arange(24.0).reshape(4, 2, 3):
         cell(row)
     assert not cell.note

@@ -111,6 +111,6 @@ def test_a_cell_draws_what_its_body_draws(name: str, how: str) -> None:
 
 
 def test_who_draws_says_so() -> None:
-    cell = weft.cell(BODIES["randint"])
+    cell: Any = weft.cell(BODIES["randint"])
     cell(weft.ones(3))
     assert cell.note == "its body draws random numbers"

@@ -160,8 +160,8 @@ void bump_version(const TensorObject& tensor) {
 }
 
 void show_as(const TensorObject& tensor, const std::string& name) {
-  const Ref<Node> node = tensor.value()->producer;
-  if (node && !node->is_leaf()) node->extra().shown_as = name;
+  const Value& value = tensor.value();
+  if (value->requires_grad || modes.tracer) graph::show_as(value, graph::shown_name(name));
 }
 
 }  // namespace

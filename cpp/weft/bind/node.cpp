@@ -128,7 +128,7 @@ nb::object wrap_node(Node* node, int32_t row) {
   if (whole && node->extras && node->extras->wrapper) {
     return nb::borrow(static_cast<PyObject*>(node->extras->wrapper));
   }
-  nb::object object = nb::inst_alloc(node_class(node->name()));
+  nb::object object = nb::inst_alloc(node_class(node->name(row)));
   if (whole) node->extra().wrapper = object.ptr();
   new (nb::inst_ptr<NodeView>(object)) NodeView(node, row);
   nb::inst_mark_ready(object);
@@ -170,7 +170,7 @@ void define_nodes(nb::module_& module) {
               "Gradients of the results, where they were kept.")
           .def_prop_ro("_outputs", outputs_of, "Shape and dtype of each output.")
           .def(
-              "name", [](const NodeView& self) { return self.node->name(); },
+              "name", [](const NodeView& self) { return self.node->name(self.row); },
               "Return the node's name, such as 'MulBackward0'.")
           .def(
               "_sequence_nr", [](const NodeView& self) { return self.node->sequence; },
@@ -183,7 +183,8 @@ void define_nodes(nb::module_& module) {
                })
           .def("__repr__",
                [](nb::handle self) {
-                 return base::text("<", nb::cast<const NodeView&>(self).node->name(), " object at ",
+                 const auto& view = nb::cast<const NodeView&>(self);
+                 return base::text("<", view.node->name(view.row), " object at ",
                                    static_cast<void*>(self.ptr()), ">");
                })
           .release();

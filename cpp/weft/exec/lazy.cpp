@@ -260,7 +260,7 @@ class Runner {
       for (const graph::Held& held : alike.outputs) {
         if (!held.value) continue;
         const ValueData& result = *outputs[held.number].get();
-        bind(*held.value, result.array, result, result.row);
+        bind(held, result.array, result, result.row);
       }
     });
     allow_passes(std::array{&pending}, outputs);
@@ -340,7 +340,7 @@ class Runner {
           const ValueData& result = *outputs[held.number].get();
           tensor::Array& part = parts[held.number];
           part.offset = result.array.offset + static_cast<int64_t>(r) * result.array.strides[0];
-          bind(*held.value, part, result, static_cast<int32_t>(r));
+          bind(held, part, result, static_cast<int32_t>(r));
         }
       });
     }
@@ -350,7 +350,9 @@ class Runner {
   }
 
   // Gives a pending value what was computed for it.
-  void bind(ValueData& target, const tensor::Array& array, const ValueData& result, int32_t row) {
+  void bind(const graph::Held& held, const tensor::Array& array, const ValueData& result,
+            int32_t row) {
+    ValueData& target = *held.value;
     // Rows may have been copied together in another order than those were recorded with.
     const bool as_recorded = tensor::allows_views_of(array, target.array.strides);
     target.array = as_recorded ? array : in_order_of(target.array, array);
@@ -361,6 +363,7 @@ class Runner {
     target.requires_grad = result.requires_grad;
     if (target.handles > 0 && target.in_batch) held_.emplace_back(base::Ref<ValueData>(&target));
     target.pending.reset();
+    if (held.shown_as) graph::show_as(Value(base::Ref<ValueData>(&target)), held.shown_as);
   }
 
   static bool is_apart(const ValueData& value) {
@@ -390,6 +393,7 @@ class Runner {
         if (twin == made.end()) continue;
         held.value->producer = *twin;
         held.value->row = ValueData::whole;
+        if (held.shown_as) (*twin)->show_as(held.shown_as, ValueData::whole);
       }
     });
   }

@@ -127,6 +127,7 @@ bool ProgramRun::apply_one(size_t k) {
   for (int slot : instruction.inputs) given.push_back(slot < 0 ? Value() : slots_[slot]);
   at(k);
   Values results = apply(instruction, given);
+  if (instruction.shown_as && !results.empty()) graph::show_as(results[0], instruction.shown_as);
   std::move(results.begin(), results.end(), slots_.begin() + instruction.first_output);
   return !results.empty();
 }

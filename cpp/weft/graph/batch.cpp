@@ -1,6 +1,7 @@
 #include "weft/graph/batch.h"
 
 #include "weft/graph/modes.h"
+#include "weft/graph/node.h"
 #include "weft/graph/program.h"
 #include "weft/graph/record.h"
 #include "weft/tensor/promotion.h"
@@ -45,11 +46,24 @@ Values run_pointwise(const Batched& batch) {
   return {record_pointwise(batch.op, inputs)};
 }
 
+// A rule may end with other ops than the one that was recorded: what is seen of them is that one.
+void show_as_recorded(const Op& op, std::span<const Value> outputs, uint64_t since) {
+  for (const Value& output : outputs) {
+    Node* node = output ? output->producer.get() : nullptr;
+    if (node && node->sequence > since && node->op && node->op != &op)
+      node->show_as(shown_name(op.node_name), ValueData::whole);
+  }
+}
+
 }  // namespace
 
 Values run_batch_rule(const Batched& batch) {
   if (batch.op.pointwise()) return run_pointwise(batch);
-  return batch.op.batch.function ? batch.op.batch.function(batch) : Values();
+  if (!batch.op.batch.function) return {};
+  const uint64_t since = Node::next_sequence();
+  Values outputs = batch.op.batch.function(batch);
+  if (!batch.op.is_program()) show_as_recorded(batch.op, outputs, since);
+  return outputs;
 }
 
 void Batched::at(const Instruction& instruction, size_t) const {

@@ -1,7 +1,11 @@
 #include "weft/graph/node.h"
 
+#include <unordered_map>
+
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
+#include "weft/graph/program.h"
+#include "weft/graph/strand.h"
 
 namespace weft::graph {
 namespace {
@@ -13,6 +17,8 @@ uint64_t sequences = 0;
 // of each inside its consumer keeps the stack flat for graphs of any depth.
 std::vector<Node*> dying;
 bool draining = false;
+
+std::vector<std::string> shown_names{""};  // by number
 
 }  // namespace
 
@@ -51,8 +57,39 @@ void Node::release_saved(Position at) {
   saved.clear();
 }
 
-std::string Node::name() const {
-  if (extras && !extras->shown_as.empty()) return extras->shown_as;
+uint32_t shown_name(const std::string& name) {
+  static std::unordered_map<std::string, uint32_t> numbers;
+  const auto [found, is_new] = numbers.try_emplace(name, shown_names.size());
+  if (is_new) shown_names.push_back(name);
+  return found->second;
+}
+
+void show_as(const Value& value, uint32_t shown) {
+  if (modes.tracer) {
+    modes.tracer->show_as(value, shown);
+  } else if (value->pending) {
+    held_by(*value->pending, value->output).shown_as = shown;
+  } else if (value->producer && !value->producer->is_leaf()) {
+    value->producer->show_as(shown, value->row);
+  }
+}
+
+void Node::show_as(uint32_t shown, int32_t row) {
+  std::vector<uint32_t>& names = extra().shown_as;
+  if (row == ValueData::whole || !extras->rows) {
+    names.assign(1, shown);
+    return;
+  }
+  if (names.size() <= 1) names.assign(extras->rows->count(), names.empty() ? 0 : names[0]);
+  names[row] = shown;
+}
+
+std::string Node::name(int32_t row) const {
+  if (extras && !extras->shown_as.empty()) {
+    const std::vector<uint32_t>& names = extras->shown_as;
+    const uint32_t shown = names[row == ValueData::whole || names.size() == 1 ? 0 : row];
+    if (shown) return shown_names[shown];
+  }
   if (op) return op->node_name;
   if (is_leaf()) return "AccumulateGrad";
   if (extras && extras->custom) return extras->custom->name();

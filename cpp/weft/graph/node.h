@@ -117,8 +117,9 @@ struct NodeExtras {
   std::unique_ptr<KeptValues> kept;
   std::unique_ptr<Rows> rows;
   std::unique_ptr<Gathered> gathered;
-  bool is_twin = false;     // stands before a node that several equal ops have in common
-  std::string shown_as;     // the name of the composite that this node is the last part of
+  bool is_twin = false;  // stands before a node that several equal ops have in common
+  // The composite that it is the last part of, as a shown name: one for all, or one for each row.
+  std::vector<uint32_t> shown_as;
   void* wrapper = nullptr;  // bind's Python object for grad_fn, borrowed
 };
 
@@ -163,7 +164,9 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
     extra_passes += passes;
     is_shared = true;
   }
-  std::string name() const;  // "MulBackward0"
+  std::string name(int32_t row = ValueData::whole) const;  // "MulBackward0"
+  // Goes by a name from `shown_name`, as a whole or as one row.
+  void show_as(uint32_t shown, int32_t row);
   Position position_of(size_t row) const {
     const auto& positions = extras->rows->table->positions;
     return positions.empty() ? position : positions[row];
@@ -178,6 +181,11 @@ class Node final : public base::RefCounted<Node>, public base::Pooled<Node> {
   static int64_t live();  // number of nodes alive
   static uint64_t next_sequence();
 };
+
+// The number of a name that nodes may go by; never 0.
+uint32_t shown_name(const std::string& name);
+// Lets the node of a value go by a name, now or when there is one.
+void show_as(const Value& value, uint32_t shown);
 
 // A node before one that several equal ops have in common, or before one row of it: the place of
 // one of those ops.

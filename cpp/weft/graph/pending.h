@@ -14,8 +14,9 @@ struct Step;
 
 // A value that somebody holds and that waits for a result.
 struct Held {
-  ValueData* value;  // null where nobody does any more
-  uint32_t number;   // of the result
+  ValueData* value;       // null where nobody does any more
+  uint32_t number;        // of the result
+  uint32_t shown_as = 0;  // what its node will go by
 };
 
 struct Pending final : base::RefCounted<Pending>, base::Pooled<Pending> {

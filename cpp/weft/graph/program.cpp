@@ -5,6 +5,7 @@
 
 #include "weft/graph/batch.h"
 #include "weft/graph/modes.h"
+#include "weft/graph/node.h"
 #include "weft/graph/op.h"
 #include "weft/graph/record.h"
 #include "weft/graph/validate.h"
@@ -44,6 +45,15 @@ void ProgramBuilder::note(const Call& call, std::span<const Value> outputs, Posi
     if (i == 0) instruction.first_output = slot;
   }
   program_.instructions.push_back(std::move(instruction));
+}
+
+void ProgramBuilder::show_as(const Value& value, uint32_t shown) {
+  const auto found = slots_.find(value.get());
+  if (found == slots_.end()) return;
+  for (Instruction& instruction : program_.instructions) {
+    const int number = found->second - instruction.first_output;
+    if (number >= 0 && number < instruction.output_count) instruction.shown_as = shown;
+  }
 }
 
 std::vector<Value> ProgramBuilder::made_values() const {
@@ -132,6 +142,7 @@ Values Program::apply(std::span<const Value> inputs) const {
     Values arguments;
     for (int slot : instruction.inputs) arguments.push_back(slot < 0 ? Value() : slots[slot]);
     Values results = record(*instruction.op, arguments, instruction.attributes);
+    if (instruction.shown_as) show_as(results[0], instruction.shown_as);
     slots.insert(slots.end(), results.begin(), results.end());
   }
   Values results;

@@ -22,6 +22,7 @@ struct Instruction {
   int output_count;
   DType compute;  // element-wise ops: in which dtype
   Position position;
+  uint32_t shown_as = 0;  // what its node goes by
   bool is_needed(const std::vector<bool>& slots) const;
 };
 
@@ -68,6 +69,8 @@ class ProgramBuilder {
  public:
   void add_input(const Value& value);
   void note(const Call& call, std::span<const Value> outputs, Position position);
+  // What made a value goes by that name.
+  void show_as(const Value& value, uint32_t shown);
   // Another name for a value: both stand for one slot.
   void alias(const Value& other, const Value& value);
   Program finish(std::span<const Value> outputs);  // drops what no output needs
