@@ -112,6 +112,37 @@ def writes_an_alias_while_views_need_gradients(i: int) -> Any:
     return [part.tolist() for part in parts], alias.tolist(), t.tolist()
 
 
+def writes_a_weight_through_numpy(i: int) -> Any:
+    weight = nn.Parameter(weft.arange(6.0).reshape(2, 3) + i)
+    numbers = weight.detach().numpy()
+    row, column = weight[0], weight.t()[0]
+    alias, before = column.data, row * 2
+    numbers[:] = 9
+    after = row * 2
+    alias[1] = 7
+    return before.tolist(), after.tolist(), row.tolist(), column.tolist(), numbers.tolist()
+
+
+def writes_a_weight_through_numpy_of_a_view(i: int) -> Any:
+    weight = nn.Parameter(weft.arange(6.0).reshape(2, 3) + i)
+    numbers = weight[0].data.numpy()
+    numbers[0] = 8
+    view = weight[0]
+    numbers[1] = 8
+    return view.tolist(), weight.tolist()
+
+
+def writes_a_weight_that_a_detached_view_shows(i: int) -> Any:
+    weight = nn.Parameter(weft.arange(6.0).reshape(2, 3) + i)
+    turned = weight.t()
+    turned.sum().item()
+    view = turned[1:]
+    before = view * 2
+    other, alias = weight.detach(), view.detach()
+    other.add_(9)
+    return before.tolist(), alias.tolist(), view.tolist()
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -126,6 +157,9 @@ def writes_an_alias_while_views_need_gradients(i: int) -> Any:
         changes_its_shape,
         changes_its_shape_under_an_alias,
         writes_an_alias_while_views_need_gradients,
+        writes_a_weight_through_numpy,
+        writes_a_weight_through_numpy_of_a_view,
+        writes_a_weight_that_a_detached_view_shows,
     ],
 )
 def test_writes_are_seen_by_those_that_share_memory_and_by_no_others(

@@ -312,11 +312,12 @@ bool can_wait(const Op& op, const Attributes& attributes) {
 
 // A view of what is there already costs nothing, and reading it waits for nobody. (Weights are
 // known by what they are computed from, so views of them wait; where other tensors may write there,
-// a view must not be computed with others: it would be a copy.)
+// or NumPy may, a view must not be computed with others: it would be a copy.)
 bool must_alias(const Op& op, std::span<const Value> inputs) {
-  if (!op.is_view() || !inputs[0].array().storage || (modes.grad && inputs[0]->requires_grad))
-    return false;
+  if (!op.is_view() || !inputs[0].array().storage) return false;
   const ValueData& from = *inputs[0].get();
+  if (from.array.storage->is_exposed()) return true;
+  if (modes.grad && from.requires_grad) return false;
   const bool is_weight = from.requires_grad && from.producer && from.producer->is_leaf();
   return !is_weight || from.array.storage->aliased();
 }

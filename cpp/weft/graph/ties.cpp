@@ -57,6 +57,15 @@ void forget(Ties& ties) {
 }  // namespace
 
 TensorRef detach(TensorData& tensor) {
+  TensorData& base = base_of(tensor);
+  if (&base != &tensor && tensor.value()->pending && base.value().array().storage) {
+    // A view that is pending, of memory that is there: others may write to that before it runs.
+    in_own_place(base);
+    ModesGuard guard;
+    modes.lazy = false;
+    const Value shown = apply_views(tensor.view_chain(), base.value());
+    return TensorRef(new TensorData(detach(shown, Cut::detach)));
+  }
   if (!(tensor.value()->pending && modes.lazy) && !tensor.value()->mapped && lazy_was_used())
     in_own_place(tensor);
   TensorRef result(new TensorData(detach(tensor.value(), Cut::detach)));
