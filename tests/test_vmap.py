@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import weft
@@ -381,3 +382,156 @@ def test_randomness_of_nested_calls() -> None:
     rows = vmap(inner, randomness="different")(x)
     assert all(row[0] == row[1] for row in rows)
     assert rows[0, 0] != rows[1, 0]
+
+
+ADD: Any = weft.add
+WRITES: dict[str, Any] = {
+    "mul_": (lambda x: x.mul_(2), lambda x: x * 2),
+    "+=": (lambda x: x.__iadd__(x), lambda x: x + x),
+    "zero_": (lambda x: x.zero_(), lambda x: x * 0),
+    "copy_": (lambda x: x.copy_(x.flip(0)), lambda x: x.flip(0)),
+    "composite": (lambda x: x.square_(), lambda x: x * x),
+    "cumsum_": (lambda x: x.cumsum_(0), lambda x: x.cumsum(0)),
+    "functional": (lambda x: nn.functional.relu(x.sub_(3), inplace=True), lambda x: (x - 3).relu()),
+    "out": (lambda x: ADD(x, 1, out=x), lambda x: x + 1),
+    "no_grad": (weft.no_grad()(lambda x: x.mul_(2)), lambda x: x * 2),
+    "twice": (lambda x: x.mul_(2).add_(1), lambda x: x * 2 + 1),
+    "setitem": (lambda x: x.__setitem__(0, 7.0), lambda x: weft.cat([0 * x[:1] + 7, x[1:]])),
+    "places": (
+        lambda x: x.__setitem__(weft.tensor([0, -1]), 7.0),
+        lambda x: weft.cat([0 * x[:1] + 7, x[1:2], 0 * x[:1] + 7]),
+    ),
+    "mask": (lambda x: x.masked_fill_(x > 2, 7.0), lambda x: weft.where(x > 2, 7.0, x)),
+    "filled": (lambda x: x.fill_(7.0), lambda x: 0 * x + 7),
+    "other shape": (lambda x: x.unsqueeze_(0)[:, 1:].mul_(5), lambda x: x * weft.tensor([1, 5, 5])),
+    "out, of no rows": (lambda x: ADD(weft.ones(3), 1, out=x), lambda x: 0 * x + 2),
+    "select": (lambda x: x[0].mul_(5), lambda x: weft.cat([x[:1] * 5, x[1:]])),
+    "view": (lambda x: x.view(3, 1)[1:].mul_(5), lambda x: weft.cat([x[:1], x[1:] * 5])),
+    "transposed": (lambda x: x.unsqueeze(0).T.mul_(5), lambda x: x * 5),
+    "detached": (lambda x: x.detach().mul_(5), lambda x: x * 5),
+    "detached view": (lambda x: x[1:].detach().mul_(5), lambda x: weft.cat([x[:1], x[1:] * 5])),
+    "strided": (lambda x: x.diag_embed().diagonal().mul_(5), lambda x: x),
+    "copy": (lambda x: x.clone().mul_(5), lambda x: x),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("settings", [{}, {"in_dims": 1}, {"chunk_size": 2}])
+def test_writes_reach_the_argument(name: str, settings: dict[str, Any]) -> None:
+    write, expected = WRITES[name]
+    dim = settings.get("in_dims", 0)
+    x = weft.arange(1.0, 13.0).reshape(4, 3).movedim(0, dim).contiguous()
+    memory, before = x.view(-1), x.clone()
+
+    def run(row: Tensor) -> Tensor:
+        write(row)
+        return (row * 1).reshape(3)
+
+    after = vmap(run, **settings)(x)
+    rows = weft.stack([expected(row) for row in before.unbind(dim)])
+    assert after.tolist() == rows.tolist()
+    assert x.tolist() == rows.movedim(0, dim).tolist()
+    assert memory.tolist() == x.reshape(-1).tolist()
+
+
+def test_writes_reach_through_nested_calls_and_other_names() -> None:
+    x = weft.ones(2, 3, 2)
+    vmap(vmap(lambda row: row.mul_(2)), in_dims=1)(x)
+    assert x.tolist() == [[[2, 2]] * 3] * 2
+    vmap(lambda row: vmap(lambda part: part[0].mul_(2))(row[1:]))(x)
+    assert x.tolist() == [[[2, 2], [4, 2], [4, 2]]] * 2
+    seen = vmap(lambda one, other: (one.add_(1), other * 1)[1])(x[:, 0], x[:, 0])
+    assert seen.tolist() == [[3, 3]] * 2  # both are the same memory
+    total = vmap(lambda row: (row.zero_(), x.sum())[1])(x)
+    assert total.tolist() == [0, 0]
+    with weft.lazy():
+        for write in (lambda row: row.add_(1), lambda row: row.detach()[:].add_(1)):
+            later = weft.zeros(2, 2) * 3
+            seen = vmap(lambda row, other, write=write: (write(row), other * 1)[1])(later, later[:])
+            assert (later.tolist(), seen.tolist()) == ([[1, 1]] * 2, [[1, 1]] * 2)
+    tree = {"a": weft.ones(2)}
+    vmap(lambda tree: tree["a"].add_(1))(tree)
+    assert tree["a"].tolist() == [2, 2]
+
+
+def test_writes_to_arguments_have_gradients() -> None:
+    weights = weft.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for returned in (False, True):
+        x = weights * 1
+
+        def run(row: Tensor) -> Tensor:
+            row[0].mul_(3)
+            return row * 1
+
+        y = vmap(run)(x)
+        (slope,) = weft.autograd.grad((y if returned else x).sum(), weights)
+        assert slope.tolist() == [[3, 1], [3, 1]]
+        assert x.tolist() == [[3, 2], [9, 4]]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        vmap(lambda row: row.mul_(2))(weights)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        vmap(lambda row: row[0].mul_(2))(weights)
+    with weft.no_grad():
+        vmap(lambda row: row.mul_(2))(weights)
+    assert weights.tolist() == [[2, 4], [6, 8]]
+    used = x.exp()
+    vmap(lambda row: row.mul_(2))(used)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        used.sum().backward()
+
+
+def test_writes_that_cannot_be() -> None:
+    with pytest.raises(RuntimeError, match="single memory location"):
+        vmap(lambda row: row.mul_(2))(weft.ones(3).expand(2, 3))
+    with pytest.raises(RuntimeError, match="broadcast"):
+        vmap(lambda row: row.add_(weft.ones(3)))(weft.ones(2))
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        vmap(lambda row: row.div_(2))(weft.arange(2))
+    shared = weft.ones(2)
+    with pytest.raises(RuntimeError, match="outside of the function"):
+        vmap(lambda row, shared: shared.add_(row), in_dims=(0, None))(weft.ones(3, 2), shared)
+    with pytest.raises(RuntimeError, match="outside of the function"):
+        vmap(lambda row: shared.detach().add_(row))(weft.ones(3, 2))
+    with pytest.raises(RuntimeError, match="another dtype"):
+        vmap(lambda row: row.view(weft.int32).zero_())(weft.ones(3, 2))
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        vmap(grad(lambda row: row.mul_(2).sum()))(weft.ones(3, 2))
+    with pytest.raises(RuntimeError, match="not its base's"):
+        vmap(lambda row: row.as_strided((2,), (1,)).mul_(2), in_dims=1)(weft.ones(3, 2))
+    assert shared.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("in_dims", [0, 1, 2])
+@pytest.mark.parametrize("offset", [None, 0, 2])
+@pytest.mark.parametrize(
+    ("size", "stride"), [((2,), (1,)), ((2, 2), (3, 1)), ((3,), (0,)), ((), ())]
+)
+def test_strides_are_those_of_the_memory(
+    in_dims: int, offset: int | None, size: tuple[int, ...], stride: tuple[int, ...]
+) -> None:
+    x = weft.arange(24.0, requires_grad=True)
+    cube = x.view(2, 3, 4)
+    apart = cube.stride(in_dims)
+    got = vmap(lambda row: row.as_strided(size, stride, offset), in_dims=in_dims)(cube)
+    places = [
+        [i * apart + (offset or 0) + sum(n * s for n, s in zip(at, stride, strict=True))]
+        for i in range(cube.shape[in_dims])
+        for at in np.ndindex(*size)
+    ]
+    assert got.reshape(-1).tolist() == [place for (place,) in places]
+    got.sum().backward()
+    expected = np.bincount(np.ravel(places), minlength=24)
+    assert x.grad is not None
+    assert x.grad.tolist() == expected.tolist()
+
+
+def test_rows_have_the_strides_of_the_memory() -> None:
+    seen: list[Any] = []
+    x = weft.arange(12.0).reshape(6, 2)
+    vmap(lambda row: (seen.append((row.stride(), row.is_contiguous())), row)[1], in_dims=1)(x)
+    assert seen == [((2,), False)]
+    cube = weft.arange(8.0).reshape(2, 2, 2)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        vmap(lambda row: row.view(-1), in_dims=2)(cube.transpose(0, 1))
+    nested = vmap(vmap(lambda row: row.as_strided((2,), (1,))), in_dims=1)(cube)
+    assert nested.tolist() == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]

@@ -41,18 +41,35 @@ Value look_through(const ViewChain& chain, Value value) {
   return value;
 }
 
-// The base with another part in place of what a chain of views shows of it.
-Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
-  const int64_t count = base.count();
-  const Value all = ops::arange(int64_t{0}, int64_t{1}, count, graph::DType::i64);
-  const Value places = look_through(chain, ops::reshape(all, base.sizes()));
-  if (!places.array().is_non_overlapping()) {
+// Which of the base's elements a chain of views shows.
+Value places_of(const Value& base, const ViewChain& chain) {
+  graph::ModesGuard guard;
+  modes.lazy = modes.grad = false;
+  if (std::ranges::any_of(chain, [](const auto& step) { return step.op == &ops::op_view_dtype; })) {
+    base::fail(ErrorKind::unsupported,
+               "vmap: writing through a view of another dtype is not supported inside vmap");
+  }
+  // Counted from 1: views by strides show 0 where the base has no element.
+  const Value all = ops::arange(int64_t{1}, int64_t{1}, base.count(), graph::DType::i64);
+  const Value shown = look_through(chain, ops::reshape(all, base.sizes()));
+  if (!shown.array().is_non_overlapping()) {
     base::fail(
         ErrorKind::gradient,
         "unsupported operation: more than one element of the written-to tensor refers to a "
         "single memory location. Please clone() the tensor before performing the operation.");
   }
-  const Value flat = ops::index_put(ops::reshape(base, {count}), {ops::reshape(places, {-1})},
+  const Value places = ops::sub(ops::reshape(shown, {-1}), Value(int64_t{1}));
+  if (std::ranges::count(std::span(places.array().as<int64_t>(), places.count()), -1)) {
+    base::fail(ErrorKind::gradient,
+               "unsupported operation: the written-to tensor is a view by strides of memory that "
+               "is not its base's. Please clone() the tensor before performing the operation.");
+  }
+  return places;
+}
+
+// The base with another part in place of what a chain of views shows of it.
+Value with_part(const Value& base, const ViewChain& chain, const Value& part) {
+  const Value flat = ops::index_put(ops::reshape(base, {-1}), {places_of(base, chain)},
                                     ops::reshape(part, {-1}), {0});
   return ops::reshape(flat, base.sizes());
 }
@@ -143,20 +160,32 @@ static Value replacement(const Value& old, const graph::Op& op, const Values& in
   return written.dtype() == old.dtype() ? written : ops::cast(written, old.dtype());
 }
 
-// Inside vmap a tensor has no memory, or gets rows by being written.
+// Inside vmap a tensor has no memory, or gets rows by being written. Memory that others see outside
+// is written there.
 static void replace_mapped(TensorData& tensor, const graph::Op& op, const Values& inputs,
                            graph::Attributes attributes, const graph::Vmap& vmap) {
   TensorData* base = tensor.base();
-  if ((base ? *base : tensor).made_in < vmap.id) {
+  TensorData& whole = base ? *base : tensor;
+  const Value old = whole.value();
+  const bool is_shared = !old->mapped && old.array().storage && old.array().storage->aliased();
+  if (whole.made_in < vmap.id || is_shared) {
     base::fail(ErrorKind::unsupported, "vmap: ", op.name,
                "_ would write rows into a tensor that was made outside of the function and has "
                "none; make it inside, or return what is to be written");
   }
-  refuse_what_would_be_wrong(tensor, op.name);
+  const graph::TensorRef memory = vmap.rows_of(old) ? old->mapped->memory : graph::TensorRef();
+  // An argument that has a gradient outside is a leaf inside, which may be written.
+  refuse_what_would_be_wrong(memory && memory->requires_grad() ? *memory : tensor, op.name);
   Value written = replacement(tensor.value(), op, inputs, std::move(attributes));
-  TensorData& whole = base ? *base : tensor;
-  if (base) written = with_part(base->value(), tensor.view_chain(), written);
-  whole.rebind(modes.grad ? std::move(written) : with_history_of(written, whole.value()));
+  if (base) written = with_part(old, tensor.view_chain(), written);
+  if (!memory) return whole.rebind(modes.grad ? std::move(written) : with_history_of(written, old));
+  const Value* rows = vmap.rows_of(written);
+  const graph::OutsideVmap outside(vmap);
+  modes.lazy = false;  // other rows may show the same memory
+  apply_in_place(*memory, ops::op_copy, {memory->value(), rows ? *rows : written}, {});
+  Value now = vmap.enter(memory->value(), memory);
+  now->take_history(modes.grad ? *written.get() : *old.get());
+  whole.rebind(std::move(now));
 }
 
 // Runs what may change the tensor's value; inputs that are its old value become its new one.
@@ -192,7 +221,9 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
     if (!tensor.value()->pending) refuse_what_would_be_wrong(tensor, op.name);
     return tensor.rebind(replacement(tensor.value(), op, inputs, std::move(attributes)));
   }
-  if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, inputs))
+  Values concerned = inputs;
+  concerned.push_back(tensor.value());
+  if (const graph::Vmap* vmap = graph::concerned_vmap(op, attributes, concerned))
     return replace_mapped(tensor, op, inputs, std::move(attributes), *vmap);
   graph::ModesGuard guard;
   const bool is_lazy = std::exchange(modes.lazy, false);

@@ -6,6 +6,7 @@
 #include "weft/bind/look.h"
 #include "weft/graph/record.h"
 #include "weft/graph/tape.h"
+#include "weft/graph/vmap.h"
 #include "weft/kernels/map.h"
 #include "weft/tensor/promotion.h"
 
@@ -243,6 +244,7 @@ void define_reading(nb::module_& module) {
       "become",
       [](const TensorObject& tensor, const TensorObject& view) {
         TensorData& data = tensor.data();
+        graph::follow_memory(data.value(), view.value());
         // Held by its Python object, by this view, and by other views, which do not follow.
         if (data.base() || data.use_count() <= 2) return data.become(view.value());
         if (data.requires_grad()) {

@@ -32,7 +32,8 @@ nb::tuple vmap(const nb::callable& function, const std::vector<TensorObject>& te
     modes.tracer = nullptr;
     modes.keep_values = false;
     Values given;
-    for (const TensorObject& tensor : tensors) given.push_back(level->enter(tensor.value()));
+    for (const TensorObject& tensor : tensors)
+      given.push_back(level->enter(tensor.value(), TensorRef(&tensor.data())));
     outputs = call(function, wrapped(std::move(given)));
   }
   nb::list results, has_rows;

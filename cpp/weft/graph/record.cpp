@@ -718,6 +718,9 @@ Value detach(const Value& value, Cut why) {
     modes.observer = nullptr;
     result = std::move(record(alias, std::span(&value, 1))[0]);
     result->view.reset();
+    // Who writes either writes both.
+    for (Mapped* at = result->mapped.get(); at; at = at->rows->mapped.get())
+      at->memory = TensorRef(new TensorData(at->rows));
   } else {
     demand(value);
     leave_batch(value);

@@ -23,6 +23,11 @@ bool is_running(uint32_t id) {
   return false;
 }
 
+void refuse_ended(std::span<const Value> inputs) {
+  for (const Value& input : inputs)
+    if (input && input->mapped && !is_running(input->mapped->vmap)) refuse_reading(*input->mapped);
+}
+
 // Dropout that drops nothing draws nothing.
 bool draws(const Op& op, const Attributes& attributes) {
   return op.random && !(op.sig.find("training") && !Arguments(op, attributes).flag("training"));
@@ -126,11 +131,8 @@ Vmap::Vmap(int64_t rows, Randomness randomness)
 
 bool Vmap::concerns(const Op& op, const Attributes& attributes,
                     std::span<const Value> inputs) const {
-  bool has_rows = false;
-  for (const Value& input : inputs) {
-    has_rows = has_rows || rows_of(input);
-    if (input && input->mapped && !is_running(input->mapped->vmap)) refuse_reading(*input->mapped);
-  }
+  refuse_ended(inputs);
+  const bool has_rows = std::ranges::any_of(inputs, [&](const Value& one) { return rows_of(one); });
   if (has_rows && op.run.kind == Run::Kind::by_value) {
     base::fail(ErrorKind::unsupported, "vmap: ", op.name,
                " gives as many elements as the values say, so its shape may differ from row to "
@@ -145,35 +147,43 @@ bool Vmap::concerns(const Op& op, const Attributes& attributes,
   return has_rows || randomness == Randomness::different;
 }
 
-Value Vmap::enter(Value rows) const {
-  Dims sizes = rows.sizes();
+Value Vmap::enter(Value rows, TensorRef memory) const {
+  Dims sizes = rows.sizes(), strides = rows.array().strides;
   if (sizes.empty() || sizes[0] != this->rows) {
     base::fail(ErrorKind::shape, "vmap: expected ", this->rows,
                " rows in dimension 0; the shape is ", sizes);
   }
   sizes.erase(0);
-  Value one(Array::meta(std::move(sizes), rows.dtype()));
+  strides.erase(0);
+  Value one(Array(nullptr, sizes, strides, rows.array().offset, rows.dtype()));
   if (rows->requires_grad) {
     one->requires_grad = true;
     one->producer = make_leaf_node(nullptr);
   }
-  one->mapped = base::make_ref<Mapped>(std::move(rows), id);
+  one->mapped = base::make_ref<Mapped>(std::move(rows), id, std::move(memory));
   return one;
 }
 
 const Vmap* concerned_vmap(const Op& op, const Attributes& attributes,
                            std::span<const Value> inputs) {
+  refuse_ended(inputs);
   const Vmap* vmap = modes.vmap;
   while (vmap && !vmap->concerns(op, attributes, inputs)) vmap = vmap->outside.vmap;
   return vmap;
 }
 
-OutsideVmap::OutsideVmap() {
-  const Modes& outside = modes.vmap->outside;
+OutsideVmap::OutsideVmap(const Vmap& vmap) {
+  const Modes& outside = vmap.outside;
   modes.executor = outside.executor;
   modes.tracer = outside.tracer;
   modes.keep_values = outside.keep_values;
   modes.vmap = outside.vmap;
+}
+
+void follow_memory(const Value& row, const Value& view) {
+  if (!row->mapped || !row->mapped->memory) return;
+  view->mapped->memory = TensorRef(new TensorData(view->mapped->rows));
+  view->mapped->memory->set_view_of(*row->mapped->memory);
 }
 
 void refuse_reading(const Mapped& mapped) {

@@ -5,14 +5,17 @@
 
 #include "weft/graph/modes.h"
 #include "weft/graph/op.h"
+#include "weft/graph/tensor.h"
 
 namespace weft::graph {
 
 struct Mapped final : base::RefCounted<Mapped>, base::Pooled<Mapped> {
-  Mapped(Value rows, uint32_t vmap) : rows(std::move(rows)), vmap(vmap) {}
+  Mapped(Value rows, uint32_t vmap, TensorRef memory = {})
+      : rows(std::move(rows)), vmap(vmap), memory(std::move(memory)) {}
   static void destroy(Mapped* mapped) noexcept { delete mapped; }
-  Value rows;     // in dimension 0
-  uint32_t vmap;  // the call it belongs to
+  Value rows;        // in dimension 0
+  uint32_t vmap;     // the call it belongs to
+  TensorRef memory;  // what is written outside when the row is; null: nobody else sees the rows
 };
 
 enum class Randomness : uint8_t { error, same, different };
@@ -31,22 +34,26 @@ struct Vmap {
   }
   // Whether an op's results differ from row to row.
   bool concerns(const Op& op, const Attributes& attributes, std::span<const Value> inputs) const;
-  // One row of a value, for the function.
-  Value enter(Value rows) const;
+  // One row of a value, for the function, or of a tensor that is written when the row is.
+  Value enter(Value rows, TensorRef memory = {}) const;
 };
 
 // Whether any call that runs now is concerned: the innermost one that is, or null.
 const Vmap* concerned_vmap(const Op& op, const Attributes& attributes,
                            std::span<const Value> inputs);
 
-// While it lives, ops are recorded as they were where the innermost vmap was called.
+// While it lives, ops are recorded as they were where a vmap, or the innermost one, was called.
 class OutsideVmap {
  public:
-  OutsideVmap();
+  OutsideVmap() : OutsideVmap(*modes.vmap) {}
+  explicit OutsideVmap(const Vmap& vmap);
 
  private:
   ModesGuard guard_;
 };
+
+// A view that takes a row's place is written where the row was.
+void follow_memory(const Value& row, const Value& view);
 
 // Says why a row has no values.
 [[noreturn]] void refuse_reading(const Mapped& mapped);
