@@ -491,7 +491,41 @@ def test_dtypes() -> None:
     with pytest.raises(TypeError):
         weft.tensor([1], dtype="float32")
     with pytest.raises(TypeError):
-        weft.zeros(2, dtype=float)
+        weft.zeros(2, dtype=str)
+    with pytest.raises(TypeError):
+        weft.set_default_dtype(float)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(int, weft.int64), (float, weft.float64), (bool, weft.bool)]
+)
+def test_python_types_stand_for_dtypes(kind: Any, dtype: weft.dtype) -> None:
+    x = weft.tensor([1.0, 0.0])
+    made = [
+        weft.zeros(2, dtype=kind),
+        weft.tensor([1, 0], dtype=kind),
+        weft.tensor(np.ones(2), dtype=kind),
+        weft.full_like(x, 1, dtype=kind),
+        x.new_zeros(2, dtype=kind),
+        x.to(kind),
+        x.to("cpu", dtype=kind),
+        x.to(weft.float64).view(kind),
+        x.sum(dtype=kind),
+        x.cumsum(0, dtype=kind),
+    ]
+    assert {one.dtype for one in made} == {dtype}
+    assert x.to(kind).to(kind).tolist() == [1, 0]
+    same = x.to(dtype)
+    assert same.to(kind) is same
+    assert weft.promote_types(kind, weft.bool) is dtype
+    assert weft.can_cast(kind, dtype)
+    assert weft.can_cast(weft.int64, kind) == (kind is not bool)
+    if kind is float:
+        assert weft.nn.Linear(1, 1).to(kind).weight.dtype is dtype
+        assert weft.finfo(kind).bits == 64
+    if kind is int:
+        assert weft.iinfo(kind).bits == 64
+        assert weft.randint(3, (2,), dtype=kind).dtype is dtype
 
 
 def test_new_tensors_like_one() -> None:

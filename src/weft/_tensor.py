@@ -570,7 +570,7 @@ def _retains_grad(self: Tensor) -> bool:
 
 
 def _cast(self: Tensor, wanted: dtype) -> Tensor:
-    return self if self.dtype is wanted else _ops.cast(self, wanted)
+    return self if self.dtype is _core.as_dtype(wanted) else _ops.cast(self, wanted)
 
 
 def _to(
@@ -601,8 +601,8 @@ def _to(
     for argument in args:
         if isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, _core.dtype):
-            dtype = argument
+        elif isinstance(argument, (_core.dtype, type)):
+            dtype = _core.as_dtype(argument)
         elif not isinstance(argument, bool):
             device = argument
     _check_device(device)

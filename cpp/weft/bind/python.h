@@ -125,7 +125,7 @@ void define_tensor_type(PyObject* module);
 
 // --- small objects ---
 PyObject* dtype_object(DType dtype);  // borrowed
-bool is_dtype(PyObject* object);
+bool is_dtype(PyObject* object);      // or int, float, bool, which stand for one
 DType dtype_from(PyObject* object);
 PyObject* size_object(std::span<const int64_t> sizes);  // weft.Size
 extern PyObject* size_type;

@@ -176,8 +176,17 @@ class Reader {
   char* next_ = nullptr;
 };
 
+// int, float and bool stand for the dtype that has their values.
+std::optional<DType> dtype_of_python_type(PyObject* object) {
+  const auto* type = reinterpret_cast<PyTypeObject*>(object);
+  if (type == &PyLong_Type) return DType::i64;
+  if (type == &PyFloat_Type) return DType::f64;
+  if (type == &PyBool_Type) return DType::boolean;
+  return std::nullopt;
+}
+
 void set_default_dtype(nb::handle dtype) {
-  if (!is_dtype(dtype.ptr()) || !tensor::is_floating(dtype_from(dtype.ptr()))) {
+  if (Py_TYPE(dtype.ptr()) != dtype_type || !tensor::is_floating(dtype_from(dtype.ptr()))) {
     raise(PyExc_TypeError,
           "set_default_dtype(): only floating-point dtypes are supported as the default type");
   }
@@ -194,8 +203,14 @@ void set_size_type(const nb::type_object& type) {
 }  // namespace
 
 PyObject* dtype_object(DType dtype) { return dtypes[static_cast<int>(dtype)]; }
-bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_type; }
-DType dtype_from(PyObject* object) { return nb::inst_ptr<DTypeObject>(object)->dtype; }
+bool is_dtype(PyObject* object) {
+  return Py_TYPE(object) == dtype_type || dtype_of_python_type(object);
+}
+
+DType dtype_from(PyObject* object) {
+  if (Py_TYPE(object) == dtype_type) return nb::inst_ptr<DTypeObject>(object)->dtype;
+  return *dtype_of_python_type(object);
+}
 
 void define_dtypes(nb::module_& module) {
   const nb::object type =
@@ -239,6 +254,9 @@ void define_reading(nb::module_& module) {
       "Return the default floating-point dtype.");
   module.def("set_default_dtype", set_default_dtype, nb::arg().none(),
              "Set the default floating-point dtype.");
+  module.def(
+      "as_dtype", [](DType dtype) { return dtype; },
+      "Return the dtype that a dtype, or int, float or bool, stands for.");
   module.def("promote_types", tensor::promote, "Return the common dtype of two dtypes.");
   module.def(
       "become",

@@ -474,12 +474,13 @@ def randn_like(
 
 def _check_limits(name: str, lowest: int, highest: int, dtype: Any) -> None:
     """Refuse integers that a dtype cannot hold."""
-    if dtype is None or dtype.is_floating_point:
+    kind = None if dtype is None else _core.as_dtype(dtype)
+    if kind is None or kind.is_floating_point:
         return
-    least, largest = (0, 1) if dtype is _core.bool else (iinfo(dtype).min, iinfo(dtype).max)
+    least, largest = (0, 1) if kind is _core.bool else (iinfo(kind).min, iinfo(kind).max)
     if lowest < least or highest > largest:
         raise _core.ArgumentError(
-            f"{name}(): the numbers from {lowest} to {highest} do not fit into {dtype}."
+            f"{name}(): the numbers from {lowest} to {highest} do not fit into {kind}."
         )
 
 

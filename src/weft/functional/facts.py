@@ -32,7 +32,7 @@ class finfo:  # noqa: N801 (PyTorch's name)
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, dtype: Any = None) -> None:
-        kind = _core.get_default_dtype() if dtype is None else dtype
+        kind = _core.get_default_dtype() if dtype is None else _core.as_dtype(dtype)
         if kind.name not in _FLOATS:
             raise TypeError(f"finfo(): dtype must be a floating-point dtype, not {kind}.")
         bits, mantissa, least, largest, digits = _FLOATS[kind.name]
@@ -67,10 +67,11 @@ class iinfo:  # noqa: N801 (PyTorch's name)
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, dtype: Any) -> None:
-        if dtype.name not in _INTEGERS:
-            raise TypeError(f"iinfo(): dtype must be an integer dtype, not {dtype}.")
-        self.dtype = dtype.name
-        self.bits = _INTEGERS[dtype.name]
+        kind = _core.as_dtype(dtype)
+        if kind.name not in _INTEGERS:
+            raise TypeError(f"iinfo(): dtype must be an integer dtype, not {kind}.")
+        self.dtype = kind.name
+        self.bits = _INTEGERS[kind.name]
         signed = self.dtype != "uint8"
         self.max = 2 ** (self.bits - signed) - 1
         self.min = -(2 ** (self.bits - 1)) if signed else 0
@@ -149,7 +150,7 @@ def can_cast(from_: Any, to: Any) -> bool:
         >>> weft.can_cast(weft.int64, weft.float32), weft.can_cast(weft.float32, weft.int64)
         (True, False)
     """
-    return _category(from_) <= _category(to)
+    return _category(_core.as_dtype(from_)) <= _category(_core.as_dtype(to))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> Any:

@@ -498,7 +498,7 @@ def vector_norm(
         >>> weft.linalg.vector_norm(weft.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
         tensor([ 5., 10.])
     """
-    result = input.dtype if dtype is None else dtype
+    result = input.dtype if dtype is None else _core.as_dtype(dtype)
     if not result.is_floating_point:
         raise _core.DTypeError(
             "vector_norm(input): input must be floating point; could not infer output dtype from "

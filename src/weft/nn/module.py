@@ -703,11 +703,11 @@ class Module(_core.Forward):
         for arg in args:
             if isinstance(arg, Tensor):
                 dtype, device = arg.dtype, arg.device
-            elif isinstance(arg, _core.dtype):
+            elif isinstance(arg, (_core.dtype, type)):
                 dtype = arg
             elif not isinstance(arg, bool) and arg is not None:
                 device = arg
-        if dtype is not None and not dtype.is_floating_point:
+        if dtype is not None and not _core.as_dtype(dtype).is_floating_point:
             raise TypeError(
                 f"Module.to(): parameters can only become a floating dtype, not {dtype}."
             )
