@@ -5,6 +5,7 @@
 #include "weft/exec/connect.h"
 #include "weft/graph/kept_rows.h"
 #include "weft/kernels/lapack.h"
+#include "weft/tensor/failing.h"
 
 namespace weft::bind {
 namespace {
@@ -22,6 +23,8 @@ void define_memory(nb::module_& module) {
              "Return the most bytes of tensor memory at one time.");
   module.def("reset_peak_bytes", tensor::reset_peak_bytes, "Start measuring the peak anew.");
   module.def("cached_bytes", tensor::cached_bytes, "Return the bytes kept for reuse.");
+  module.def("fail_allocations", tensor::fail_allocations, nb::arg("after"), nb::arg("count"),
+             "After so many allocations, let so many fail; return how many were still to fail.");
   module.def("release_cached_memory", tensor::release_cached_memory, "Give kept memory back.");
   module.def("trim_batches", graph::trim_batches,
              "Let go of what was saved for rows of batches that nobody can reach any more.");

@@ -8,6 +8,7 @@
 
 #include "weft/base/errors.h"
 #include "weft/tensor/blocks.h"
+#include "weft/tensor/failing.h"
 
 namespace weft::tensor {
 namespace {
@@ -38,6 +39,32 @@ FreePiece* free_pieces[16 * 5];
 int64_t cached = 0;  // in free pieces
 int64_t live = 0;
 int64_t peak = 0;
+
+// Allocations that are to fail, after some that are not. While there are any, `peak` lies below
+// anything: then each allocation is a new peak, and at other times nothing is asked.
+int64_t failures = 0;
+int64_t until_failures = 0;
+int64_t kept_peak = 0;
+constexpr int64_t below_any = -1;
+
+void new_peak() {
+  if (failures == 0) {
+    peak = live;
+  } else if (until_failures > 0) {
+    --until_failures;
+    kept_peak = std::max(kept_peak, live);
+  } else {
+    if (--failures == 0) peak = kept_peak;
+    base::fail(base::ErrorKind::memory, "out of memory: this allocation was to fail");
+  }
+}
+
+base::Ref<Storage> counted(Storage* made) {
+  base::Ref<Storage> storage(made);
+  live += storage->bytes();
+  if (live > peak) [[unlikely]] new_peak();
+  return storage;
+}
 
 struct Piece {
   char* data = nullptr;
@@ -126,14 +153,10 @@ void give_small(char* block) noexcept {
 base::Ref<Storage> Storage::allocate(int64_t bytes) {
   if (bytes <= small_bytes) {
     char* block = take_small();
-    live += bytes;
-    peak = std::max(peak, live);
-    return base::Ref<Storage>(::new (block) Storage(block + alignment, bytes, {}));
+    return counted(::new (block) Storage(block + alignment, bytes, {}));
   }
   const Piece piece = take_piece(bytes);
-  live += bytes;
-  peak = std::max(peak, live);
-  return base::Ref<Storage>(new Storage(piece.data, bytes, {.owner = piece.block}));
+  return counted(new Storage(piece.data, bytes, {.owner = piece.block}));
 }
 
 base::Ref<Storage> Storage::borrow(void* data, int64_t bytes, Foreign foreign) {
@@ -156,8 +179,14 @@ void Storage::destroy(Storage* storage) noexcept {
 }
 
 int64_t live_bytes() { return live; }
-int64_t peak_bytes() { return peak; }
-void reset_peak_bytes() { peak = live; }
+int64_t peak_bytes() { return failures ? kept_peak : peak; }
+void reset_peak_bytes() { (failures ? kept_peak : peak) = live; }
+int64_t fail_allocations(int64_t after, int64_t count) {
+  if (failures == 0) kept_peak = peak;
+  peak = count > 0 ? below_any : kept_peak;
+  until_failures = after;
+  return std::exchange(failures, count);
+}
 int64_t cached_bytes() { return cached + free_block_bytes(); }
 
 void release_cached_memory() {

@@ -272,8 +272,9 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
         nonlocal due
         result = replay(*args, **kwargs)
         made = args[0].__dict__["_weft_cell"] if isinstance(replay, _core.CellForward) else replay
-        if due >= 1 and not made.note:
-            due -= 1
+        checks = due >= 1 and not made.note
+        due += share - checks
+        if checks:
             before = _core.keep_modes()
 
             def compare() -> None:
@@ -281,7 +282,6 @@ def _checked(replay: Any, body: Any, share: float) -> Any:
                 _compare(name, result, body(*args, **kwargs))
 
             _core.run_then(compare, lambda: _core.give_modes(before))
-        due += share
         return result
 
     return call
