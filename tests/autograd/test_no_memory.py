@@ -1,44 +1,16 @@
-"""Where memory runs out in ops that run at once, tensors are as they were, or as PyTorch leaves them."""
+"""Where memory runs out in ops that run at once, tensors are as they were."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 import weft
+from tests.no_memory import ALWAYS, failing
 from weft import _core, nn
-
-ALWAYS = 2**40
-
-
-@contextmanager
-def failing(after: int, count: int) -> Iterator[list[bool]]:
-    """Let allocations fail; tell whether any did."""
-    ran_out: list[bool] = []
-    _core.fail_allocations(after, count)
-    try:
-        yield ran_out
-    except MemoryError:
-        pass
-    finally:
-        ran_out.append(_core.fail_allocations(0, 0) < count)
-
-
-def places_to_fail(count: int, run: Callable[[], Any], prepare: Callable[[], Any]) -> Iterator[int]:
-    """Run it, with another allocation failing each time, until none does."""
-    for after in range(1000):
-        prepare()
-        with failing(after, count) as ran_out:
-            run()
-        if not ran_out[0]:
-            assert after > 0, "nothing was allocated"
-            return
-        yield after
-
 
 Write = Callable[[weft.Tensor, weft.Tensor], Any]
 
@@ -69,7 +41,7 @@ WRITES: dict[str, Write] = {
     "power": lambda x, y: x.pow_(3),
     "zero": lambda x, y: x.zero_(),
     "fill": lambda x, y: x.fill_(2.0),
-    "addmm": lambda x, y: x.addmm_(x, y),
+    "addmm": lambda x, y: x.addmm_(y, y),
     "lerp": lambda x, y: x.lerp_(y, 0.3),
     "addcmul": lambda x, y: x.addcmul_(x, y),
     "masked": lambda x, y: x.masked_fill_(y > 0, 1.0),
@@ -131,3 +103,118 @@ def test_a_write_that_fails_leaves_all_as_it_was(name: str, grad: str, count: in
         weft.manual_seed(1)
         write(x, y)
         assert (x.tolist(), row.tolist(), gradients(x), weft.rand(1).item()) == expected, after
+
+
+class Model(nn.Module):
+    """Layers of many kinds, and a parameter that is used twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(5, 4)
+        self.conv = nn.Conv1d(4, 4, 3, padding=1)
+        self.norm = nn.LayerNorm(4)
+        self.batch_norm = nn.BatchNorm1d(4)
+        self.lstm = nn.LSTM(4, 3, batch_first=True)
+        self.linear = nn.Linear(3, 3)
+        self.scale = nn.Parameter(weft.ones(1))
+
+    def forward(self, words: weft.Tensor) -> weft.Tensor:
+        x = self.embedding(words)
+        x = self.norm(x + self.conv(x.mT).mT)
+        x = self.batch_norm(x.mT).mT * self.scale
+        y, (h, _) = self.lstm(nn.functional.dropout(x, 0.3))
+        y = weft.cat([self.linear(y), self.linear(h.transpose(0, 1)) * self.scale], dim=1)
+        y[:, 0] *= 2
+        y = y.masked_fill(y > 1, 0.0).softmax(-1)
+        return y.max(1).values.log().sum() + y[weft.tensor([0, 0])].std()
+
+
+WORDS = [[0, 1, 2, 2], [3, 1, 0, 4]]
+
+
+def held() -> list[int]:
+    gc.collect()
+    return [_core.live_nodes(), _core.live_bytes(), _core.pending_count()]
+
+
+@pytest.fixture
+def quick_collections() -> Iterator[None]:
+    """Look at what is made from here on only."""
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+def values(tensors: Any) -> list[Any]:
+    return [None if one is None else one.tolist() for one in tensors]
+
+
+@pytest.mark.usefixtures("quick_collections")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("first", [False, True], ids=["more", "first"])
+def test_a_backward_that_fails_gives_a_leaf_all_or_nothing(first: bool, create_graph: bool) -> None:
+    model, words = Model(), weft.tensor(WORDS)
+    parameters = list(model.parameters())
+
+    def loss() -> weft.Tensor:
+        weft.manual_seed(1)
+        return model(words)
+
+    def prepare() -> None:
+        for parameter in parameters:
+            parameter.grad = None if first else weft.ones_like(parameter)
+
+    def backward(loss: weft.Tensor) -> None:
+        loss.backward(retain_graph=True, create_graph=create_graph)
+
+    prepare()
+    before = values(one.grad for one in parameters)
+    backward(loss())
+    expected = values(one.grad for one in parameters)
+    prepare()
+    there = held()
+    once = loss()
+    for after in range(1000):
+        prepare()
+        with failing(after, 1) as ran_out:
+            backward(once)
+        if not ran_out[0]:
+            break
+        assert weft.is_grad_enabled()
+        for parameter, old, new in zip(parameters, before, expected, strict=True):
+            grad = None if parameter.grad is None else parameter.grad.tolist()
+            assert grad in (old, new), after
+        prepare()
+        backward(once)  # what was saved is as it was
+        assert values(one.grad for one in parameters) == expected, after
+    assert after > 50
+    del once
+    prepare()
+    assert held() == there
+
+
+@pytest.mark.usefixtures("quick_collections")
+def test_a_forward_that_fails_leaves_nothing() -> None:
+    model, words = Model(), weft.tensor(WORDS)
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+
+    def outcome() -> list[Any]:
+        model.load_state_dict(state)
+        weft.manual_seed(1)
+        loss = model(words)
+        return [loss.item(), values(weft.autograd.grad(loss, list(model.parameters())))]
+
+    expected = outcome()
+    there = held()
+    for after in range(1000):
+        with failing(after, 1) as ran_out:
+            model(words)
+        if not ran_out[0]:
+            break
+        assert weft.is_grad_enabled()
+        assert held() == there, after
+        assert outcome() == expected, after
+    assert after > 20

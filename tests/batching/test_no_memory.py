@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import weft
-from weft import _core, nn
+from tests.no_memory import ALWAYS, failing
+from weft import _core
 from weft.batching import mapping, replaying
 from weft.batching.replaying import Mapped
 
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
 
 Data = list[Any]
-ALWAYS = 2**40
 
 
 class Program:
@@ -218,18 +218,6 @@ def held() -> dict[str, Any]:
     }
 
 
-def run_without(program: Program, after: int, count: int) -> tuple[Any, bool]:
-    """Run a program whose allocations fail from one on; return its results and whether any did."""
-    _core.fail_allocations(after, count)
-    try:
-        found = program.run()
-    except MemoryError:
-        found = None
-    finally:
-        left = _core.fail_allocations(0, 0)
-    return plain_data(found), left < count
-
-
 @pytest.fixture(autouse=True)
 def quick_collections() -> Iterator[None]:
     """Collect garbage when asked only, and look at what is made from here on only."""
@@ -265,8 +253,10 @@ def test_memory_runs_out(name: str, count: int, monkeypatch: pytest.MonkeyPatch)
     failed = 0
     for after in range(10_000):
         weft.manual_seed(0)
-        found, ran_out = run_without(program, after, count)
-        if not ran_out:
+        found = None
+        with failing(after, count) as ran_out:
+            found = plain_data(program.run())
+        if not ran_out[0]:
             break
         assert modes() == before, after
         if found is None:
@@ -276,7 +266,6 @@ def test_memory_runs_out(name: str, count: int, monkeypatch: pytest.MonkeyPatch)
             all_of_it = [found, program.gradients(), weft.rand(2).tolist()]
             assert numbers_in(all_of_it) == pytest.approx(numbers_in(expected), rel=1e-12), after
         program.reset()
-        del found
         if held() != there:
             gc.collect()
         assert held() == there, after

@@ -85,22 +85,21 @@ class Adam(Optimizer):
                 _begin(param, state)
             if amsgrad and "max_exp_avg_sq" not in state:
                 state["max_exp_avg_sq"] = _core.ops.zeros_like(param.detach())
-            state["step"] += 1
-        # Parameters that got their first gradient later than others are at another step.
-        steps = {state["step"] for state in states}
-        for step in steps:
+        # Parameters that got their first gradient later than others are at another step: the latest
+        # first, so that none is taken twice.
+        steps = {state["step"] + 1 for state in states}
+        for step in sorted(steps, reverse=True):
             if len(steps) == 1:
                 _step(group, step, params, states)
             else:
-                chosen = [i for i, state in enumerate(states) if state["step"] == step]
+                chosen = [i for i, state in enumerate(states) if state["step"] + 1 == step]
                 _step(group, step, [params[i] for i in chosen], [states[i] for i in chosen])
 
 
 def _begin(param: Any, state: dict[str, Any]) -> None:
-    values = param.detach()
-    state["step"] = 0
-    state["exp_avg"] = _core.ops.zeros_like(values)
-    state["exp_avg_sq"] = _core.ops.zeros_like(values)
+    zeros_like, values = _core.ops.zeros_like, param.detach()
+    # All of it or nothing, if there is no memory.
+    state.update(step=0, exp_avg=zeros_like(values), exp_avg_sq=zeros_like(values))
 
 
 def _step(group: Group, step: int, params: list[Any], states: list[dict[str, Any]]) -> None:
@@ -120,6 +119,8 @@ def _step(group: Group, step: int, params: list[Any], states: list[dict[str, Any
         group["decoupled_weight_decay"],
         group["maximize"],
     )
+    for state in states:
+        state["step"] = step
 
 
 class AdamW(Adam):

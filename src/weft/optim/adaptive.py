@@ -9,6 +9,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.optim.optimizer import Group, Optimizer, check_settings
+from weft.optim.plain import zeros_of
 
 
 def _slope(group: Group, param: Tensor, gradient: Tensor) -> Tensor:
@@ -87,12 +88,11 @@ class RMSprop(Optimizer):
     def _update_one(self, group: Group, param: Tensor, gradient: Tensor) -> None:
         state, alpha, rate = self.state[param], group["alpha"], float(group["lr"])
         if not state:
-            state["step"] = 0
-            state["square_avg"] = _core.ops.zeros_like(param.detach())
-            if group["momentum"]:
-                state["momentum_buffer"] = _core.ops.zeros_like(param.detach())
-            if group["centered"]:
-                state["grad_avg"] = _core.ops.zeros_like(param.detach())
+            names = ["square_avg"]
+            names += ["momentum_buffer"] * bool(group["momentum"])
+            names += ["grad_avg"] * bool(group["centered"])
+            # All of it or nothing, if there is no memory.
+            state.update(step=0, **{name: zeros_of(param) for name in names})
         state["step"] += 1
         slope = _slope(group, param, gradient)
         square = state["square_avg"].mul_(alpha).add_(slope * slope * (1 - alpha))

@@ -76,9 +76,9 @@ class SGD(Optimizer):
             known = {id(param) for param in old}
             new = [param for param in params if id(param) not in known]
             buffers = [_core.ops.zeros_like(param.detach()) for param in new]
+            _step(group, new, buffers, first=True)
             for param, buffer in zip(new, buffers, strict=True):
                 state[param]["momentum_buffer"] = buffer
-            _step(group, new, buffers, first=True)
         _step(group, old, [state[param]["momentum_buffer"] for param in old], first=False)
 
 
