@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from weft import _core
 
 ALWAYS = 2**40
 
 
-@contextmanager
-def failing(after: int, count: int) -> Iterator[list[bool]]:
-    """After so many allocations, let so many fail; tell at the end whether any did."""
-    ran_out: list[bool] = []
-    _core.fail_allocations(after, count)
-    try:
-        yield ran_out
-    except MemoryError:
-        pass
-    finally:
-        ran_out.append(_core.fail_allocations(0, 0) < count)
+def without_memory(
+    run: Callable[[], Any],
+    prepare: Callable[[], Any] = lambda: None,
+    *,
+    count: int = 1,
+    least: int = 1,
+) -> Iterator[int]:
+    """Run it until no allocation fails: first the first one does, then the second one.
+
+    Args:
+        run: What is to raise MemoryError, or to do without.
+        prepare: Called before each run.
+        count: How many allocations fail, from that one on.
+        least: How many runs there must be.
+
+    Yields:
+        After each run, the number of the allocation that failed first.
+    """
+    for number in range(10_000):
+        prepare()
+        _core.fail_allocations(number, count)
+        try:
+            run()
+        except MemoryError:
+            pass
+        finally:
+            left = _core.fail_allocations(0, 0)
+        if left == count:
+            assert number >= least, "fewer allocations than there should be"
+            return
+        yield number

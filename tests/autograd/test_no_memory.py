@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import weft
-from tests.no_memory import ALWAYS, failing
+from tests.no_memory import ALWAYS, without_memory
 from weft import _core, nn
 
 Write = Callable[[weft.Tensor, weft.Tensor], Any]
@@ -87,20 +87,20 @@ def test_a_write_that_fails_leaves_all_as_it_was(name: str, grad: str, count: in
     weft.manual_seed(1)
     write(x, y)
     expected = x.tolist(), row.tolist(), gradients(x), weft.rand(1).item()
-    for after in range(1000):
+    before: list[Any] = []
+
+    def prepare() -> None:
+        nonlocal x, y, row
         x, y, row = made()
         weft.manual_seed(1)
-        before = x._version, x.grad_fn, x.requires_grad
-        with failing(after, count) as ran_out:
-            write(x, y)
-            break
-        assert ran_out == [True]
+        before[:] = x._version, x.grad_fn, x.requires_grad
+
+    for after in without_memory(lambda: write(x, y), prepare, count=count, least=0):
         assert x.tolist() == untouched[0], after
         assert row.tolist() == untouched[0][1], after
-        assert (x._version, x.grad_fn, x.requires_grad) == before, after
+        assert [x._version, x.grad_fn, x.requires_grad] == before, after
         assert gradients(x) == untouched[1], after
-        x, y, row = made()
-        weft.manual_seed(1)
+        prepare()
         write(x, y)
         assert (x.tolist(), row.tolist(), gradients(x), weft.rand(1).item()) == expected, after
 
@@ -176,13 +176,8 @@ def test_a_backward_that_fails_gives_a_leaf_all_or_nothing(first: bool, create_g
     expected = values(one.grad for one in parameters)
     prepare()
     there = held()
-    once = loss()
-    for after in range(1000):
-        prepare()
-        with failing(after, 1) as ran_out:
-            backward(once)
-        if not ran_out[0]:
-            break
+    once: Any = loss()
+    for after in without_memory(lambda: backward(once), prepare, least=50):
         assert weft.is_grad_enabled()
         for parameter, old, new in zip(parameters, before, expected, strict=True):
             grad = None if parameter.grad is None else parameter.grad.tolist()
@@ -190,8 +185,7 @@ def test_a_backward_that_fails_gives_a_leaf_all_or_nothing(first: bool, create_g
         prepare()
         backward(once)  # what was saved is as it was
         assert values(one.grad for one in parameters) == expected, after
-    assert after > 50
-    del once
+    once = None
     prepare()
     assert held() == there
 
@@ -209,12 +203,7 @@ def test_a_forward_that_fails_leaves_nothing() -> None:
 
     expected = outcome()
     there = held()
-    for after in range(1000):
-        with failing(after, 1) as ran_out:
-            model(words)
-        if not ran_out[0]:
-            break
+    for after in without_memory(lambda: model(words), least=20):
         assert weft.is_grad_enabled()
         assert held() == there, after
         assert outcome() == expected, after
-    assert after > 20

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import weft
-from tests.no_memory import ALWAYS, failing
-from weft import _core
+from tests.no_memory import ALWAYS, without_memory
+from weft import _core, func
 from weft.batching import mapping, replaying
 from weft.batching.replaying import Mapped
 
@@ -132,9 +132,7 @@ class PerSample(Program):
             y = y.index_add(0, weft.tensor([0]), x[:1])
             return y.tanh().square().sum()
 
-        found = weft.vmap(weft.func.grad(loss), in_dims=(None, 0))(
-            self.weight, weft.stack(self.rows)
-        )
+        found = weft.vmap(func.grad(loss), in_dims=(None, 0))(self.weight, weft.stack(self.rows))
         (found.square().sum() + self.bias.sum()).backward()
         return found
 
@@ -244,27 +242,31 @@ def test_memory_runs_out(name: str, count: int, monkeypatch: pytest.MonkeyPatch)
         program.reset()
         return found
 
+    expected = outcome()
     for _ in range(4):  # what is remembered of code is known from here on
         expected = outcome()
-    assert outcome() == expected
     before = modes()
     gc.collect()
     there = held()
-    failed = 0
-    for after in range(10_000):
+    found: Data = []
+
+    def prepare() -> None:
+        program.reset()
+        found.clear()
         weft.manual_seed(0)
-        found = None
-        with failing(after, count) as ran_out:
-            found = plain_data(program.run())
-        if not ran_out[0]:
-            break
+
+    def run() -> None:
+        found.append(plain_data(program.run()))
+
+    failed = 0
+    for after in without_memory(run, prepare, count=count):
         assert modes() == before, after
-        if found is None:
-            failed += 1
-        else:
+        if found:
             # One by one where they would run together: sums may be rounded otherwise.
-            all_of_it = [found, program.gradients(), weft.rand(2).tolist()]
-            assert numbers_in(all_of_it) == pytest.approx(numbers_in(expected), rel=1e-12), after
+            found += [program.gradients(), weft.rand(2).tolist()]
+            assert numbers_in(found) == pytest.approx(numbers_in(expected), rel=1e-12), after
+        else:
+            failed += 1
         program.reset()
         if held() != there:
             gc.collect()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import weft
-from tests.no_memory import failing
+from tests.no_memory import without_memory
 from weft import optim
 
 Made = Callable[[Any], optim.Optimizer]
@@ -51,19 +51,21 @@ def test_a_step_changes_all_or_nothing(name: str, before: int) -> None:
     for _ in range(STEPS):
         optimizer.step()
         expected.append(data(parameters))
-    for after in range(1000):
+
+    def prepare() -> None:
+        nonlocal parameters, optimizer
         parameters, optimizer = made(NATIVE[name])
         for _ in range(before):
             optimizer.step()
-        with failing(after, 1) as ran_out:
-            optimizer.step()
-        if not ran_out[0]:
-            break
+
+    def step() -> None:
+        optimizer.step()
+
+    for after in without_memory(step, prepare):
         assert data(parameters) == expected[before], after
-        for step in range(before + 1, STEPS + 1):
+        for number in range(before + 1, STEPS + 1):
             optimizer.step()
-            assert data(parameters) == expected[step], after
-    assert after > 0
+            assert data(parameters) == expected[number], after
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -71,15 +73,17 @@ def test_the_next_step_works(name: str) -> None:
     parameters, optimizer = made(OTHERS[name])
     optimizer.step()
     keys = [set(optimizer.state[parameter]) for parameter in parameters]
-    for after in range(1000):
+
+    def prepare() -> None:
+        nonlocal parameters, optimizer
         parameters, optimizer = made(OTHERS[name])
-        with failing(after, 1) as ran_out:
-            optimizer.step()
-        if not ran_out[0]:
-            break
+
+    def step() -> None:
+        optimizer.step()
+
+    for after in without_memory(step, prepare, least=10):
         before = data(parameters)
         optimizer.step()
         assert [set(optimizer.state[parameter]) for parameter in parameters] == keys, after
         assert all(one != other for one, other in zip(data(parameters), before, strict=True)), after
         assert all(parameter.isfinite().all() for parameter in parameters), after
-    assert after > 10

@@ -62,7 +62,8 @@ void new_peak() {
 base::Ref<Storage> counted(Storage* made) {
   base::Ref<Storage> storage(made);
   live += storage->bytes();
-  if (live > peak) [[unlikely]] new_peak();
+  if (live > peak) [[unlikely]]
+    new_peak();
   return storage;
 }
 
