@@ -273,3 +273,48 @@ def test_memory_runs_out(name: str, count: int, monkeypatch: pytest.MonkeyPatch)
         assert held() == there, after
         assert outcome() == expected, after
     assert failed > 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, ALWAYS])
+@pytest.mark.parametrize("grad", [False, True])
+def test_equal_values_do_not_stay_one(grad: bool, count: int) -> None:
+    """They are computed once; where there is no memory to part them, they part before a write."""
+    weight, x = weft.rand(3, 3, requires_grad=grad), weft.rand(3)
+    expected = (weight @ x).tolist()
+    same: list[weft.Tensor] = []
+    views: list[weft.Tensor] = []
+    others: list[weft.Tensor] = []
+
+    def prepare() -> None:
+        with weft.lazy():
+            same[:] = [weight @ x for _ in range(3)]
+            views[:] = [one[1:] for one in same]
+            others[:] = [(one.exp() + i).sum() for i, one in enumerate(same)]
+
+    for after in without_memory(
+        lambda: _core.run_tensors([*same, *views, *others]), prepare, count=count, least=5
+    ):
+        with weft.no_grad():
+            same[0].mul_(2)
+            views[1].mul_(4)
+        assert same[0].tolist() == [2 * item for item in expected], after
+        assert same[1].tolist() == [expected[0], *(4 * item for item in expected[1:])], after
+        assert same[2].tolist() == expected, after
+        assert [one.tolist() for one in views] == [one.tolist()[1:] for one in same], after
+
+
+def test_a_row_stays_one_of_its_batch_until_it_has_memory_of_its_own() -> None:
+    weight = weft.rand(3, 3, requires_grad=True)
+
+    def made() -> list[weft.Tensor]:
+        return weft.map(lambda x: (weight @ x).tanh(), [weft.ones(3) * i for i in range(4)])
+
+    rows = made()
+
+    def prepare() -> None:
+        rows[:] = made()
+
+    for _ in without_memory(lambda: rows[0].detach().zero_(), prepare):
+        rows[0].detach().zero_()
+        for row in rows[1:]:
+            row.sum().backward()

@@ -76,12 +76,7 @@ class Runner {
   // After an error those that ran must not share memory either.
   ~Runner() {
     for (const auto& pending : twins_) pending->twin = nullptr;
-    try {
-      separate_twins();
-    } catch (const base::Error&) {
-      // No memory for that: so it is.
-    }
-    for (const Value& value : alike_) value->is_alike = false;
+    separate_twins();
   }
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -90,7 +85,11 @@ class Runner {
   void separate_twins() {
     twins_.clear();
     for (const Value& value : alike_) {
-      if (value.get()->use_count() > 1) separate(value);
+      if (value.get()->use_count() > 1) {
+        separate(value);
+      } else {
+        value->is_alike = false;
+      }
     }
   }
 
@@ -159,10 +158,14 @@ class Runner {
     }
   }
   static void separate(const Value& twin) {
-    if (!std::exchange(twin->is_alike, false) || !twin.array().storage || is_apart(*twin.get()))
-      return;
-    twin->array = graph::own_memory(twin);
-    twin->in_batch = false;
+    if (!std::exchange(twin->is_alike, false) || !twin.array().storage) return;
+    try {
+      twin->array = graph::own_memory(twin);
+      twin->in_batch = false;
+    } catch (const base::Error&) {
+      // No memory for that now: before it is written, as with a row of a batch.
+      twin->is_alike = twin->in_batch = true;
+    }
   }
   // The inputs, as bits, whose memory its results may show.
   static uint32_t shown_inputs(const Pending& pending) {
@@ -366,9 +369,6 @@ class Runner {
     if (held.shown_as) graph::show_as(Value(base::Ref<ValueData>(&target)), held.shown_as);
   }
 
-  static bool is_apart(const ValueData& value) {
-    return value.producer && value.producer->extras && value.producer->extras->is_twin;
-  }
   // What the user holds of equal ops, which have one node, gets one of its own in front of that: a
   // hook on it, or a gradient for it, is not the others'. So do other results of that op.
   void set_twins_apart(Pending& pending) {
@@ -383,7 +383,7 @@ class Runner {
       for (const graph::Held& held : alike.outputs) {
         if (!held.value || !held.value->is_held()) continue;
         const Value value{base::Ref<ValueData>(held.value)};
-        if (!pending.op->is_view()) value->array = graph::own_memory(value);
+        if (!pending.op->is_view()) separate(value);
         if (!value->producer->is_leaf() && find(*held.value) == made.end())
           made.push_back(graph::make_twin(value->producer, value->row, alike.position));
       }

@@ -700,12 +700,17 @@ Value record_into(const Op& op, std::span<const Value> given, Attributes attribu
 }
 
 void leave_batch(const Value& row) {
-  if (!std::exchange(row->in_batch, false)) return;
+  if (!row->in_batch) return;
   const tensor::Storage& shared = *row.array().storage;
-  if (shared.bytes() == row.count() * tensor::item_size(row.dtype())) return;
+  const bool is_whole = shared.bytes() == row.count() * tensor::item_size(row.dtype());
+  if (is_whole && !row->is_alike) {
+    row->in_batch = false;
+    return;
+  }
   Array own = own_memory(row);
   own.storage->version = shared.version;
   row->array = std::move(own);
+  row->in_batch = row->is_alike = false;
   ++values_moved;
 }
 
