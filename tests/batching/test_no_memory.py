@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from tests.no_memory import ALWAYS, without_memory
-from weft import _core, func
+from weft import _core, func, nn
 from weft.batching import mapping, replaying
 from weft.batching.replaying import Mapped
 
@@ -171,6 +171,43 @@ class Scopes(Program):
         return [total, mean, *rows]
 
 
+class Layers(Maps):
+    """Rows of weights' gradients wait for one another; examples go different ways."""
+
+    def make(self) -> None:
+        embedding, layer = nn.Embedding(2, 3).double(), nn.Linear(3, 3).double()
+        self.leaves += [*embedding.parameters(), *layer.parameters()]
+
+        def forward(x: weft.Tensor) -> weft.Tensor:
+            h = embedding((x[0] > 0).long())
+            for i in range(3):
+                h = layer(h + x).tanh()
+                if h.sum() > 0.3 * i:
+                    h = layer(nn.functional.dropout(h, 0.5))
+            first, second, _ = h.unbind(0)
+            return first * second + h.max(0).values
+
+        self.mapped = forward
+
+
+class Parts(Maps):
+    """Several backwards, which reach some rows each."""
+
+    def run(self) -> Any:
+        def forward(x: weft.Tensor) -> tuple[weft.Tensor, ...]:
+            y = self.weight @ x
+            z = (y * self.bias).exp()
+            return y, z / z.sum() if z.sum() > 3 else z
+
+        rows = weft.map(forward, self.rows, **self.options)
+        (rows[0][0].sum() + rows[1][1].sum()).backward(retain_graph=True)
+        (rows[2][0][0] * rows[0][1].sum()).backward(retain_graph=True)
+        loss = rows[1][0].sum() * rows[0][1].sum()
+        first, second = weft.autograd.grad(loss, self.leaves, create_graph=True)
+        (first.square().sum() + second.square().sum()).backward()
+        return rows
+
+
 PROGRAMS = {
     "map": Maps,
     "nested": Nested,
@@ -182,6 +219,8 @@ PROGRAMS = {
     "replayed": Replays,
     "declared": Declares,
     "lazy": Scopes,
+    "layers": Layers,
+    "parts": Parts,
 }
 
 
