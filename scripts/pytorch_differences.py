@@ -169,8 +169,8 @@ DIFFERENCES = (
     ),
     Difference(
         "torch.nn.functional.ctc_loss",
-        "has gradients of zero for a target that cannot be, whose loss is infinite, not NaN; raises "
-        "for classes that there are not, where PyTorch reads other memory",
+        "has gradients of zero for a target that cannot be, whose loss is infinite, not NaN; "
+        "raises for classes that there are not, where PyTorch reads other memory",
         """
         logs = torch.zeros(1, 1, 3, requires_grad=True)
         of_two = torch.tensor([[1, 2]])
