@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import special
@@ -168,3 +171,19 @@ def test_large_gathers_and_scatters() -> None:
     expected = np.zeros_like(x)
     np.add.at(expected, index, weights)
     np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_more_threads_than_there_can_be() -> None:
+    """In a process of its own: its threads stay, and so does the limit of its memory."""
+    program = """
+import resource, weft
+x = weft.ones(30_000_000)
+x.add_(1)
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 400_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for threads in (100_000, 2):
+    weft.set_num_threads(threads)
+    assert x.add_(1).sum().item() > 8e7
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=100)

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace weft::base {
@@ -55,8 +56,14 @@ class Pool {
   // The caller works too and waits only for those who have joined: a thread that is slow to wake
   // finds the call closed.
   void run(Job& job, int helpers, bool is_large) {
+    helpers = std::min(helpers, most_workers);
     while (workers_ < helpers) {
-      std::thread([this] { serve(); }).detach();
+      try {
+        std::thread([this] { serve(); }).detach();
+      } catch (const std::system_error&) {  // the machine gives no more of them
+        helpers = workers_;
+        break;
+      }
       ++workers_;
     }
     job_ = &job;
@@ -106,6 +113,7 @@ class Pool {
     }
   }
 
+  static constexpr int most_workers = 1024;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   int workers_ = 0;
