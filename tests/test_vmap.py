@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,8 @@ import pytest
 
 import weft
 from tests.ops.row import assert_close
-from weft import Tensor, nn, vmap
-from weft.func import grad
+from weft import Tensor, _core, nn, vmap
+from weft.func import grad, jvp, vjp
 
 
 def floats(*shape: int) -> Tensor:
@@ -179,14 +181,63 @@ def test_a_row_that_was_kept() -> None:
         lambda k: k.data_ptr(),
         lambda k: k._version,
         lambda k: k.detach(),
+        lambda k: k.copy_(weft.zeros(2)),
+        lambda k: weft.zeros(2, dtype=weft.float64).copy_(k),
+        lambda k: (weft.ones_like(x[0], requires_grad=True) * 2).tanh().backward(k),
+        vjp(weft.tanh, x[0])[1],
+        lambda k: jvp(weft.tanh, (x[0],), (k,)),
+        backward_with_hook,
     ]
     for use in uses:
-        with pytest.raises(RuntimeError, match="a vmap that has ended"):
+        with refused():
             use(kept[0])
-    with weft.lazy():
-        later = kept[0] * 2
-    with pytest.raises(RuntimeError, match="a vmap that has ended"):
-        later.tolist()
+        with weft.lazy(), refused():
+            use(kept[0])
+
+
+def refused() -> Any:
+    return pytest.raises(RuntimeError, match="a vmap that has ended")
+
+
+def backward_with_hook(given: Tensor) -> None:
+    y = weft.ones(2, dtype=weft.float64, requires_grad=True) * 2
+    y.register_hook(lambda _: given)
+    y.tanh().sum().backward()
+
+
+def test_a_row_that_was_kept_is_no_part_of_a_strand() -> None:
+    kept: list[Tensor] = []
+    x = floats(3, 2)
+    vmap(lambda r: (kept.append(r), r)[1])(x)
+    before = _core.set_strand_threshold(1)
+    try:
+        for place in range(3):
+            for one in [*[x[0]] * 6, kept[0]]:
+                ins = [one if i == place else x[1] for i in range(3)]
+                with refused() if one is kept[0] else nullcontext(), weft.lazy():
+                    y = ins[0].tanh() * ins[1] - ins[2]
+                    y.sum().item()
+    finally:
+        _core.set_strand_threshold(before)
+
+
+def test_a_row_that_another_thread_maps() -> None:
+    errors: list[str] = []
+
+    def work(*rows: Tensor) -> None:
+        try:
+            weft.map(lambda t: (t.tanh() * 2).sum().item(), rows)
+        except weft.UnsupportedError as error:
+            errors.append(str(error))
+
+    def function(x: Tensor) -> Tensor:
+        thread = Thread(target=work, args=(x, x * 2))
+        thread.start()
+        thread.join()
+        return x
+
+    vmap(function)(weft.randn(3, 2))
+    assert "is a row of a vmap" in errors[0]
 
 
 def test_views_and_indexing() -> None:

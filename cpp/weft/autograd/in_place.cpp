@@ -238,7 +238,7 @@ void apply_in_place(TensorData& tensor, const graph::Op& op, Values inputs,
   });
   refuse_what_would_be_wrong(tensor, op.name);
   keep_up(tensor, inputs, graph::in_own_place);
-  const Value old = tensor.value();
+  const Value old = graph::demand(tensor.value());
   tensor::Storage& storage = *old.array().storage;
   if (is_lazy) graph::refuse_lost_writes(storage, op);
   Value written = graph::record_into(op, inputs, std::move(attributes), old.array());

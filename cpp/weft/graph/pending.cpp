@@ -58,6 +58,7 @@ Pending::Pending(const Op& op, Attributes attributes, std::span<const Value> inp
       example(modes.example),
       fiber(modes.fiber),
       grad(modes.grad) {
+  expect_values(inputs);
   add_op_to_tape();
 }
 
@@ -95,7 +96,11 @@ int64_t Pending::dropped() { return dropped_count; }
 void settle(std::span<const Value> values) {
   Values computed;
   for (const Value& value : values) {
-    if (value && !value->mapped) computed.push_back(value);
+    if (value && value->mapped) {
+      expect_running(*value->mapped);
+    } else if (value) {
+      computed.push_back(value);
+    }
   }
   demand(computed);
 }

@@ -10,7 +10,11 @@
 
 namespace weft::graph {
 
+struct Mapped;
 struct Step;
+
+// Raises for a row of a vmap that has ended (graph/vmap.h).
+void expect_running(const Mapped& mapped);
 
 // A value that somebody holds and that waits for a result.
 struct Held {
@@ -65,9 +69,20 @@ inline const Value& demand(const Value& value) {
   return value;
 }
 
-// The same for those who look at their place in the graph only: inside vmap nothing has memory.
+// Raises for what never will have values: rows of a vmap, and what a cell's body kept.
+inline void expect_values(std::span<const Value> values) {
+  for (const Value& value : values) {
+    if (value && !value->array.storage && !value->pending) [[unlikely]]
+      host.demand(values);
+  }
+}
+
+// The same as `demand` for those who look at their place in the graph only: inside vmap nothing has
+// memory.
 inline const Value& settle(const Value& value) {
-  return value && value->mapped ? value : demand(value);
+  if (!value || !value->mapped) return demand(value);
+  expect_running(*value->mapped);
+  return value;
 }
 void settle(std::span<const Value> values);
 

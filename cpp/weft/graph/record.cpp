@@ -624,10 +624,9 @@ Values without_overwritten(const Op& op, const Attributes& attributes,
 
 Value record_into(const Op& op, std::span<const Value> given, Attributes attributes,
                   const Array& destination) {
-  if (Pending::live() > 0) [[unlikely]] {
-    demand(given);
+  demand(given);
+  if (Pending::live() > 0) [[unlikely]]
     run_readers(*destination.storage);
-  }
   ModesGuard guard;
   modes.lazy = false;
   modes.vmap = nullptr;

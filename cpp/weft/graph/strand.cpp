@@ -86,8 +86,7 @@ bool can_join(const Op& op, std::span<const Value> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& input = inputs[i];
     if (!input) continue;
-    if (is_exposed(input) || input->mapped) return false;
-    if (input->pending && weight_identity(op, i, input)) return false;
+    if (is_exposed(input) || (input->pending && weight_identity(op, i, input))) return false;
     if (input->is_number && op.shape.function) return false;  // which may look at the number
   }
   return true;
@@ -301,6 +300,7 @@ Step* first_step(const Op& op, std::span<const Value> inputs, const Attributes& 
 }
 
 inline Step* go_on(Step& next, std::span<const Value> inputs) {
+  expect_values(inputs);
   for (size_t i = 0; next.given && i < inputs.size(); ++i) {
     if (next.inputs[i].kind == Step::Input::Kind::given) open->inputs.push_back(inputs[i]);
   }

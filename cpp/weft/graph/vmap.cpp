@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/graph/batch.h"
+#include "weft/graph/pending.h"
 #include "weft/graph/record.h"
 #include "weft/graph/tensor.h"
 
@@ -25,7 +26,7 @@ bool is_running(uint32_t id) {
 
 void refuse_ended(std::span<const Value> inputs) {
   for (const Value& input : inputs)
-    if (input && input->mapped && !is_running(input->mapped->vmap)) refuse_reading(*input->mapped);
+    if (input && input->mapped) expect_running(*input->mapped);
 }
 
 // Dropout that drops nothing draws nothing.
@@ -178,6 +179,10 @@ OutsideVmap::OutsideVmap(const Vmap& vmap) {
   modes.tracer = outside.tracer;
   modes.keep_values = outside.keep_values;
   modes.vmap = outside.vmap;
+}
+
+void expect_running(const Mapped& mapped) {
+  if (!is_running(mapped.vmap)) refuse_reading(mapped);
 }
 
 void follow_memory(const Value& row, const Value& view) {
