@@ -136,3 +136,16 @@ def test_memory_limit_runs_gradients_that_wait_to_be_multiplied() -> None:
     finally:
         weft.batching.set_memory_limit(before)
     assert weft.allclose(found, expected, rtol=1e-4)
+
+
+def test_an_op_without_results_is_recorded_once() -> None:
+    x = weft.randn(0, 3)
+    before = _core.set_strand_threshold(1)
+    for _ in range(8):
+        with weft.lazy():
+            y = (x * 2).tanh()
+            recorded = _core.pending_count()
+            assert y.unbind() == ()
+            assert _core.pending_count() == recorded
+        assert y.tolist() == []
+    _core.set_strand_threshold(before)

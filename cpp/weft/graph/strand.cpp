@@ -247,8 +247,9 @@ Step* next_step(const Op& op, std::span<const Value> inputs, const Attributes& a
   Call call(op, attributes, inputs);
   infer(call);
   std::unique_ptr<Step> step = make_step(call, position, open);
-  if ((at.length >= least_round && is_again(*step)) || step->result_count() > most_results ||
-      (!at.next.empty() && !may_part(at, *step))) {
+  // An op without results would be one that nothing holds.
+  if ((at.length >= least_round && is_again(*step)) || step->outputs.empty() ||
+      step->result_count() > most_results || (!at.next.empty() && !may_part(at, *step))) {
     end_at(at);
     return nullptr;
   }
