@@ -287,3 +287,17 @@ def test_what_cannot_be_a_cell_is_refused() -> None:
             weft.cell(target)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="width must be an integer"):
         weft.map(abs, [1], width="a")  # type: ignore[arg-type]
+
+
+def test_a_body_that_maps() -> None:
+    def inner(x: weft.Tensor) -> weft.Tensor:
+        return (x / 2 - weight).sum()
+
+    weight = weft.randn(2)
+    outer = weft.cell(lambda rows: weft.map(inner, list(rows), width=3))
+    xs = [weft.randn(5, 2) for _ in range(4)]
+    expected = [[inner(row) for row in x] for x in xs]
+    for got in (weft.map(outer, xs), weft.map(lambda x: outer(x), xs), [outer(x) for x in xs]):  # noqa: PLW0108
+        for results, right in zip(got, expected, strict=True):
+            assert weft.allclose(weft.stack(results), weft.stack(right))
+    assert not outer.note

@@ -129,6 +129,7 @@ struct LazyScope {
 };
 
 PyObject* is_lazy(PyObject*, PyObject*) { return PyBool_FromLong(modes.lazy); }
+PyObject* is_look(PyObject*, PyObject*) { return PyBool_FromLong(modes.is_look); }
 
 // start_fiber(example, park): from here on ops are recorded for that example, and what needs a
 // value calls `park`, which the map keeps alive.
@@ -277,6 +278,7 @@ PyObject* forget_plans(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"set_lazy", set_lazy, METH_O, "Record without running, or not; return what was before."},
     {"is_lazy", is_lazy, METH_NOARGS, "Tell whether ops are recorded without running."},
+    {"is_look", is_look, METH_NOARGS, "Tell whether a cell's body is looked at, not run."},
     {"start_fiber", start_fiber, METH_VARARGS, "Record for one example of a map."},
     {"keep_modes", keep_modes, METH_NOARGS, "Return the thread's modes."},
     {"describe_modes", describe_modes, METH_NOARGS, "Return the thread's modes as numbers."},

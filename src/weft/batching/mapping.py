@@ -357,7 +357,9 @@ def map(
         raise TypeError(f"map: width must be an integer, not {width!r}")
     if width < 1:
         raise ValueError(f"map: width must be at least 1, not {width}")
-    if not batch:
+    if not batch or _core.is_look():
+        # A look at a cell's body notes ops in one order, in memory of its own stack, which is not
+        # there while another fiber runs.
         return _one_by_one(function, examples, return_exceptions)
     hub = _running.hub
     if hub is not None and (hub.asides.get(getcurrent()) or _core.is_debugged()):
