@@ -1072,3 +1072,12 @@ def test_the_exception_that_ends_greenlets_is_the_examples_own() -> None:
     with pytest.raises(GreenletExit) as caught:
         weft.map(model, numbers(5))
     assert caught.value.__notes__ == ["in example 3 of weft.map"]
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_a_map_that_maps_itself_without_end(replay: bool) -> None:
+    def descend(x: weft.Tensor) -> Any:
+        return weft.map(descend, [x], replay=replay)
+
+    with pytest.raises(RecursionError, match="maps are inside one another"):
+        weft.map(descend, numbers(2), replay=replay)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from inspect import currentframe
-from sys import gettrace, settrace
+from sys import getrecursionlimit, gettrace, settrace
 from typing import Any, TypeVar, cast
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -205,6 +205,9 @@ class Fibers:
         keep_errors: bool,
         on_end: Callable[[], object],
     ) -> None:
+        self.depth = cast("int", getattr(getcurrent(), "depth", 0)) + 1  # of maps inside maps
+        if self.depth > getrecursionlimit():  # each fiber has a stack of its own: Python sees none
+            raise RecursionError(f"weft.map: {self.depth} maps are inside one another")
         self.hub = hub
         self.function = function
         self.examples = examples
@@ -229,7 +232,9 @@ class Fibers:
         if self.exhausted or self.taking or self.running >= self.width:
             return False
         self.running += 1
-        self.hub.ready.append(greenlet(self._run, self.hub.greenlet))
+        fiber: Any = greenlet(self._run, self.hub.greenlet)
+        fiber.depth = self.depth
+        self.hub.ready.append(fiber)
         return True
 
     def _run(self) -> None:
