@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from greenlet import GreenletExit
+from greenlet import GreenletExit, getcurrent, greenlet
 
 import weft
 from weft import _core, nn
+from weft.batching.mapping import Hub
 
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
 
@@ -1081,3 +1082,24 @@ def test_a_map_that_maps_itself_without_end(replay: bool) -> None:
 
     with pytest.raises(RecursionError, match="maps are inside one another"):
         weft.map(descend, numbers(2), replay=replay)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_map_leaves_nothing_to_the_garbage_collector(fails: bool) -> None:
+    def body(x: weft.Tensor) -> float:
+        if fails and x.item() > 1:
+            raise ValueError("too large")
+        return sum(weft.map(lambda y: (y * x).item(), [x, x]))
+
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(ValueError, match="large") if fails else nullcontext():
+            weft.map(body, numbers(3), replay=False)
+        left = [one for one in gc.get_objects() if type(one) is greenlet and one.dead]
+        assert not left
+        main = getcurrent()
+        hubs = [one for one in gc.get_referrers(main) if isinstance(one, Hub)]
+        assert not hubs
+    finally:
+        gc.enable()

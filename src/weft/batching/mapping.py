@@ -36,7 +36,6 @@ class Hub:
         self.closed = False
         # Of fibers that hold what others must not see: how to let go of it, and to take it again.
         self.asides: dict[greenlet, list[tuple[Callable[[], object], Callable[[], object]]]] = {}
-        self.park_function = self.park  # one object, which fibers refer to
 
     def __bool__(self) -> bool:
         return bool(self.ready or self.parked)
@@ -108,6 +107,11 @@ class Hub:
                     fiber.throw(GreenletExit)
             except BaseException as raised:  # noqa: BLE001 - the others must end as well
                 error = raised
+        # Nothing of this is left for the garbage collector. While it collects, a thread that ends
+        # would not find who refers to its outermost greenlet, and free it.
+        for waiting in (self.ready, self.parked, self.waiting, self.sources):
+            waiting.clear()
+        vars(self).pop("greenlet", None)
         if error is not None:
             raise error
 
@@ -209,6 +213,7 @@ class Fibers:
         if self.depth > getrecursionlimit():  # each fiber has a stack of its own: Python sees none
             raise RecursionError(f"weft.map: {self.depth} maps are inside one another")
         self.hub = hub
+        self.park_function = hub.park  # one object, which its fibers' modes refer to
         self.function = function
         self.examples = examples
         self.width = width
@@ -258,7 +263,7 @@ class Fibers:
         index = len(self.results)
         self.results.append(_RUNNING)
         getcurrent().gr_context = self.context.copy()
-        _core.start_fiber(index, self.hub.park_function)
+        _core.start_fiber(index, self.park_function)
         self.streams.start(index)
         try:
             self.results[index] = self.function(example)
