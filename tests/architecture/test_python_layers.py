@@ -1,10 +1,8 @@
 """A Python layer imports only the layers below it; the contracts stand in pyproject.toml."""
 
-import ast
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -51,16 +49,3 @@ def test_the_check_itself(tmp_path: Path, files: dict[str, str], complaint: str 
     else:
         assert result.returncode != 0
         assert complaint in result.stdout + result.stderr
-
-
-def test_version_is_the_projects() -> None:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        version = tomllib.load(file)["project"]["version"]
-    module = ast.parse((PACKAGE / "__init__.py").read_text())
-    found = [
-        ast.literal_eval(node.value)
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        and any(isinstance(name, ast.Name) and name.id == "__version__" for name in node.targets)
-    ]
-    assert found == [version]

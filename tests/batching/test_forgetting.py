@@ -91,7 +91,8 @@ def test_lines_of_functions_that_are_gone_go_and_others_stay() -> None:
         last = made("\n" * (i % 5) + "    return x * 3\n")(leaf)
         assert place_of(last) == ("made.py", 2 + i % 5, "function")
         counts.append(_core.position_count())
-    # It rises between sweeps, the longer the more lines are in use for good.
-    assert max(counts[12_000:]) <= max(counts[6000:12_000]) + 100
+    # It rises between sweeps, the longer the more lines are in use for good; kept lines would make
+    # it 6,000 more.
+    assert max(counts[12_000:]) <= max(counts[6000:12_000]) + 3000
     assert place_of(first) == place_of(kept(leaf)) == ("made.py", 2, "function")
     assert place_of(gone) == ("", 0, "")
