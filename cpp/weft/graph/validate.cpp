@@ -9,17 +9,30 @@
 namespace weft::graph {
 namespace {
 
-// Where in a Program or on the tape something is wrong.
+// Where in a Program or on the tape something is wrong. It has words only when something is: tapes
+// are checked before and after each plan.
 class Place {
  public:
-  explicit Place(std::string name) : name_(std::move(name)) {}
+  explicit Place(const char* what) : what_(what) {}
+  Place(const char* what, const std::string& op) : what_(what), op_(&op) {}
+  Place(const char* what, size_t number, const Op* op)
+      : what_(what), op_(op ? &op->name : nullptr), number_(static_cast<int64_t>(number)) {}
   template <class... Parts>
   void require(bool holds, const Parts&... parts) const {
-    if (!holds) base::bug("an ill-formed ", name_, ": ", parts...);
+    if (!holds) fail(parts...);
+  }
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    const std::string number = number_ < 0 ? "" : base::text(" ", number_);
+    const std::string op = op_ ? *op_ : "no op";
+    base::bug("an ill-formed ", what_, number, op_ || number_ >= 0 ? " (" + op + ")" : "", ": ",
+              parts...);
   }
 
  private:
-  std::string name_;
+  const char* what_;
+  const std::string* op_ = nullptr;
+  int64_t number_ = -1;
 };
 
 // --- One application of an op --------------------------------------------------------------------
@@ -61,8 +74,9 @@ void check_attributes(const Place& place, const Op& op, const Attributes& attrib
   for (const Parameter& parameter : op.sig.parameters) {
     if (parameter.is_tensor()) continue;
     const Attribute& attribute = attributes[parameter.index];
-    place.require(fits(parameter, attribute), "the attribute ", parameter.name, " is ",
-                  attribute_text(attribute), ", which its signature does not allow");
+    if (fits(parameter, attribute)) continue;
+    place.fail("the attribute ", parameter.name, " is ", attribute_text(attribute),
+               ", which its signature does not allow");
   }
 }
 
@@ -94,8 +108,7 @@ void check_inputs(const Place& place, const Op& op, size_t count, const IsGiven&
 // --- Programs ------------------------------------------------------------------------------------
 
 Place place_of(const Program& program, size_t number) {
-  const Op* op = program.instructions[number].op;
-  return Place(base::text("Program, instruction ", number, " (", op ? op->name : "no op", ")"));
+  return Place("Program, instruction", number, program.instructions[number].op);
 }
 
 // Of an instruction whose results begin at `next`: it reads what was written before.
@@ -202,7 +215,7 @@ void check_reads(const Place& place, const Tape& tape, size_t number) {
 
 // The strand that is open is on the tape later.
 void check_open(const Tape& tape, const Pending& pending) {
-  const Place place("tape, the open strand (" + pending.op->name + ")");
+  const Place place("tape, the open strand", pending.op->name);
   place.require(pending.open && pending.step && pending.number == Pending::not_yet,
                 "it is on the tape");
   check_held(place, pending);
@@ -236,7 +249,7 @@ void validate(const Program& program) {
 void validate(const ProgramOp& op) {
   const Program& program = op.program;
   validate(program);
-  const Place whole("Program (" + op.name + ")");
+  const Place whole("Program", op.name);
   whole.require(op.metas.size() == static_cast<size_t>(program.slot_count), "it has ",
                 program.slot_count, " slots, and something is known of ", op.metas.size());
   for (size_t i = 0; i < program.constants.size(); ++i) {
@@ -265,8 +278,7 @@ void validate(const ProgramOp& op) {
 void validate(const Tape& tape, size_t number) {
   const Tape::Entry& entry = tape.entries[number];
   const Pending* pending = entry.pending;
-  const Place place(
-      base::text("tape, entry ", number, " (", pending ? pending->op->name : "gone", ")"));
+  const Place place("tape, entry", number, pending ? pending->op : nullptr);
   const size_t begin = number == 0 ? 0 : tape.entries[number - 1].needs_end;
   place.require(begin <= entry.needs_end && entry.needs_end <= tape.needs.size(),
                 "its needs end at ", entry.needs_end, ", not between ", begin, " and ",
