@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import warnings
 
@@ -20,6 +21,7 @@ def kernels_run() -> int:
 @pytest.fixture(autouse=True)
 def forget() -> None:
     _core.forget_plans()
+    gc.collect()  # what other tests left behind may be pending
 
 
 def test_what_nobody_needs_never_runs() -> None:
