@@ -1,4 +1,4 @@
-"""Print, change and question values while the graph is being made; undo nothing, declare nothing."""
+"""Print, change and question values while the graph is being made; declare nothing."""
 
 import weft as torch
 

@@ -1,4 +1,4 @@
-"""The programs of examples/seeds print the same with PyTorch, which is where their texts are from."""
+"""The programs of examples/seeds print the same with PyTorch, where their texts are from."""
 
 from __future__ import annotations
 
