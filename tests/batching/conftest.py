@@ -8,6 +8,7 @@ import pytest
 
 from weft import _core
 from weft.batching.replaying import Mapped
+from weft.batching.worth import Worth
 
 NEVER = 2**62
 
@@ -28,9 +29,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def strand_threshold(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let strands, and cells that nobody declared, begin at once, or never."""
+    """Let strands, and cells that nobody declared, begin at once, or never; maps make batches."""
     before = _core.set_strand_threshold(request.param)
     warm, Mapped.warm = Mapped.warm, request.param
+    learning, Worth.learning = Worth.learning, NEVER
     yield
+    Worth.learning = learning
     _core.set_strand_threshold(before)
     Mapped.warm = warm

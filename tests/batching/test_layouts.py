@@ -10,6 +10,7 @@ import pytest
 import weft
 from weft import _core
 from weft.batching.replaying import Mapped
+from weft.batching.worth import Worth
 
 Function = Callable[[weft.Tensor], weft.Tensor]
 
@@ -96,6 +97,7 @@ def test_random_views(part: int) -> None:
         refused += isinstance(expected, str)
         before = _core.set_strand_threshold(rng.choice([0, 2, 5, 2**62]))
         warm, Mapped.warm = Mapped.warm, rng.choice([0, 7, 2**62])
+        learning, Worth.learning = Worth.learning, rng.choice([1, 3, 2**62])
         try:
             for _ in range(6):
                 found = _results(function, rows, weight, replay=rng.random() < 0.5)
@@ -108,6 +110,7 @@ def test_random_views(part: int) -> None:
         finally:
             _core.set_strand_threshold(before)
             Mapped.warm = warm
+            Worth.learning = learning
     assert 0 < refused < 30
 
 

@@ -48,7 +48,7 @@ class Dynamic:
         few, more = random.choice(THRESHOLDS), random.choice(THRESHOLDS)
         last = self.sizes[-1] if self.sizes else 1
         self.lines = [
-            f"set_thresholds({few}, {more})",
+            f"set_thresholds({few}, {more}, {random.choice(THRESHOLDS)})",
             f"m, net = nn.Linear({last}, {last}), Net({last})",
         ]
         self.lines.append(self.fill(random.choice(STARTS)))

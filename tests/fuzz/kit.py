@@ -22,6 +22,7 @@ import weft
 from weft import _core, nn
 from weft.batching import mapping
 from weft.batching.replaying import Mapped
+from weft.batching.worth import Worth
 from weft.tracing.recording import _running
 
 __all__ = [
@@ -72,6 +73,7 @@ optim, Parameter = weft.optim, weft.nn.Parameter
 LARGEST = 1 << 22  # elements of a result that later lines may work on
 NEVER = 2**62
 WARM = Mapped.warm
+LEARNING = Worth.learning
 STRANDS = _core.set_strand_threshold(0)
 _core.set_strand_threshold(STRANDS)
 
@@ -215,10 +217,11 @@ def attempt(function: Callable[[], Any]) -> Any:
         return error
 
 
-def set_thresholds(strands: int, warm: int) -> None:
-    """Set after how many repetitions strands begin, and after how many examples maps replay."""
+def set_thresholds(strands: int, warm: int, learning: int) -> None:
+    """Set when strands begin, when maps replay, and when they ask whether batches pay."""
     _core.set_strand_threshold(strands)
     Mapped.warm = warm
+    Worth.learning = learning
 
 
 class Net(nn.Module):
@@ -346,7 +349,7 @@ def reset() -> None:
         recording.__exit__(None, None, None)
     _core.set_lazy(False)
     _core.set_pending_limit(1 << 30)
-    set_thresholds(STRANDS, WARM)
+    set_thresholds(STRANDS, WARM, LEARNING)
     _core.set_inference_mode(False)
     _core.set_grad_enabled(True)
     _core.set_default_dtype(_core.float32)

@@ -90,6 +90,7 @@ void demand_values(std::span<const Value> values) {
     return;
   }
   refuse_inside_locks();
+  ++exec::ran_counts().waits;
   for (const Value& value : values) {
     if (value && value->pending) demanded.push_back(value);
   }
@@ -129,6 +130,11 @@ struct LazyScope {
 };
 
 PyObject* is_lazy(PyObject*, PyObject*) { return PyBool_FromLong(modes.lazy); }
+// Whether ops run at once and nobody but autograd follows them.
+PyObject* is_plain(PyObject*, PyObject*) {
+  return PyBool_FromLong(!(modes.lazy || modes.observer || modes.tracer || modes.executor ||
+                           modes.vmap || modes.keep_values || modes.save_hooks));
+}
 PyObject* is_look(PyObject*, PyObject*) { return PyBool_FromLong(modes.is_look); }
 
 // start_fiber(example, park): from here on ops are recorded for that example, and what needs a
@@ -248,6 +254,12 @@ PyObject* is_pending(PyObject*, PyObject* tensor) {
   return guarded([&] { return PyBool_FromLong(is_tensor(tensor) && value_of(tensor)->pending); });
 }
 
+PyObject* ran_counts(PyObject*, PyObject*) {
+  const exec::RanCounts& counts = exec::ran_counts();
+  return Py_BuildValue("(LLLLLLL)", counts.ops, counts.runs, counts.plans, counts.waits,
+                       counts.spared, counts.copied, counts.kernels);
+}
+
 PyObject* last_plans(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     Object plans = Object::check(PyList_New(0));
@@ -278,6 +290,8 @@ PyObject* forget_plans(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"set_lazy", set_lazy, METH_O, "Record without running, or not; return what was before."},
     {"is_lazy", is_lazy, METH_NOARGS, "Tell whether ops are recorded without running."},
+    {"is_plain", is_plain, METH_NOARGS,
+     "Tell whether ops run at once and nobody but autograd follows them."},
     {"is_look", is_look, METH_NOARGS, "Tell whether a cell's body is looked at, not run."},
     {"start_fiber", start_fiber, METH_VARARGS, "Record for one example of a map."},
     {"keep_modes", keep_modes, METH_NOARGS, "Return the thread's modes."},
@@ -285,6 +299,9 @@ PyMethodDef methods[] = {
     {"give_modes", give_modes, METH_O, "Set the thread's modes."},
     {"run_demanded", run_demanded, METH_NOARGS, "Compute what parked fibers wait for."},
     {"forget_demanded", forget_demanded, METH_NOARGS, "Drop what parked fibers wait for."},
+    {"ran_counts", ran_counts, METH_NOARGS,
+     "Return this thread's ops, runs, plans, waits, bytes spared and copied, and kernels until "
+     "now."},
     {"watch_map", watch_map, METH_O, "Warn if the plans of a map of many examples ran few rows."},
     {"run_then", run_then, METH_VARARGS, "Call a function, and another one whatever happens."},
     {"run_tensors", run_tensors, METH_VARARGS, "Compute tensors that are pending, together."},

@@ -16,6 +16,10 @@ namespace {
 
 using graph::modes;
 
+// Which inputs of an op are rows and which are shared is said by the bits of a word; one with more
+// would run row by row.
+constexpr size_t most_inputs = 32;
+
 // A Program that a pending op may still run is kept until nothing is pending any more.
 void bury(std::shared_ptr<graph::ProgramOp> op) {
   static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
@@ -333,6 +337,7 @@ std::string look_once(PyCell& cell, PyObject* const* args, size_t count, const A
   std::vector<Value> outputs;
   for (graph::TensorData* tensor : look.results) outputs.push_back(tensor->value());
   look.end_part(outputs);
+  if (look.inputs.size() > most_inputs) return "it reads more than 32 tensors";
   if (cell.undeclared && (look.gives_others || !gives_new_tensors(look.program, false)))
     return "it gives what others may have, too";
   return {};

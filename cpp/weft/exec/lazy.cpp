@@ -34,6 +34,27 @@ using graph::Values;
 
 constexpr size_t most_plans = 64;
 std::deque<RanPlan> plans;
+thread_local RanCounts counts;
+
+int64_t bytes_of(const Value& value) {
+  return value ? value.count() * tensor::item_size(value.dtype()) : 0;
+}
+bool is_same_memory(const Value& one, const Value& other) {
+  return one && other && one.array().storage && one.array().storage == other.array().storage &&
+         one.array().offset == other.array().offset;
+}
+// What one row reads: all of it, or only what it has in common with another one.
+int64_t bytes_read(const Pending& row, const Pending* other = nullptr) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    if (!other || is_same_memory(row.inputs[i], other->inputs[i])) bytes += bytes_of(row.inputs[i]);
+  }
+  if (row.op->is_program()) {
+    for (const Value& constant : static_cast<const graph::ProgramOp&>(*row.op).program.constants)
+      bytes += bytes_of(constant);
+  }
+  return bytes;
+}
 
 // What the user holds may be kept for long: it does not keep the memory of a whole batch.
 void leave_large_batch(const Value& value) {
@@ -241,8 +262,26 @@ class Runner {
     return all;
   }
 
+  static int64_t kernels_of(const Pending& row) {
+    if (!row.op->is_program()) return 1;
+    const auto& op = static_cast<const graph::ProgramOp&>(*row.op);
+    return static_cast<int64_t>(op.program.instructions.size());
+  }
+
   void run_rows(std::span<Pending* const> rows, RanBatch& ran) {
-    if (rows.size() > 1 && run_together(rows, ran)) return;
+    for (Pending* row : rows) {
+      for_all_alike(*row, [](const Pending& alike) { counts.ops += alike.op_count(); });
+      for (const Pending* twin = row->twin; twin; twin = twin->twin)
+        counts.spared += bytes_read(*twin);
+    }
+    if (rows.size() > 1 && run_together(rows, ran)) {
+      counts.runs += 1;
+      counts.kernels += kernels_of(*rows[0]);
+      counts.spared += static_cast<int64_t>(rows.size() - 1) * bytes_read(*rows[0], rows[1]);
+      return;
+    }
+    counts.runs += static_cast<int64_t>(rows.size());
+    for (Pending* pending : rows) counts.kernels += kernels_of(*pending);
     for (Pending* pending : rows) run_one(*pending);
   }
 
@@ -326,6 +365,7 @@ class Runner {
       return false;
     }
     ran.bytes_copied += batch.bytes_copied();
+    counts.copied += batch.bytes_copied();
     if (outputs.empty()) {
       ran.note = "its batch rule does not cover this case";
       return false;
@@ -471,6 +511,7 @@ const RanPlan* plan_and_run(std::span<const Value> values) {
   graph::count_plan();
   schedule::Work work = schedule::collect(graph::tape(), values);
   if (work.first.empty()) return nullptr;
+  ++counts.plans;
   Runner runner(work, plan, observer);
   const std::vector<schedule::Batch> batches = schedule::batch(work.items);
   plan.seconds_planning = seconds_now() - begin;
@@ -494,6 +535,7 @@ const RanPlan* plan_and_run(std::span<const Value> values) {
 
 }  // namespace
 
+RanCounts& ran_counts() { return counts; }
 const std::deque<RanPlan>& last_plans() { return plans; }
 void forget_plans() { plans.clear(); }
 

@@ -27,6 +27,18 @@ struct RanPlan {
   graph::Position position = 0;  // of the demand
 };
 
+// What this thread's plans have run until now; tells what batching is worth.
+struct RanCounts {
+  int64_t ops = 0;     // equal ones and those inside strands and cells, each
+  int64_t runs = 0;    // batches, and single ones
+  int64_t spared = 0;  // bytes that rows need not read: shared inputs, and all of equal ops
+  int64_t copied = 0;  // bytes, to bring rows together
+  int64_t plans = 0;
+  int64_t waits = 0;    // of examples for a plan
+  int64_t kernels = 0;  // ops that ran, for however many rows
+};
+RanCounts& ran_counts();
+
 // The last plans that ran, oldest first.
 const std::deque<RanPlan>& last_plans();
 void forget_plans();

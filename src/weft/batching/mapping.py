@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from weft import _core
-from weft.batching.replaying import replay_all
+from weft.batching.replaying import find_mapped
 from weft.batching.results import tensors_in
 
 Example = TypeVar("Example")
@@ -323,7 +323,7 @@ def map(
     function: Callable[[Example], Result],
     examples: Iterable[Example],
     *,
-    batch: bool = True,
+    batch: bool | None = None,
     width: int = 128,
     return_exceptions: bool = False,
     replay: bool = True,
@@ -348,7 +348,10 @@ def map(
     Args:
         function: Takes one example.
         examples: Any iterable.
-        batch: False runs the examples one by one, each op at once: the same, slowly.
+        batch: False runs the examples one by one, each op at once: the same, mostly slower. True
+            always makes batches. By itself a map does, and looks from time to time at what they
+            came to: where a function's batches cost more than they saved, its examples run one by
+            one. That goes by counts, not by time.
         width: How many examples are under way at one time. More make larger batches; fewer stay
             in the processor's cache, which mostly counts for more.
         return_exceptions: Put an example's exception in the place of its result.
@@ -367,7 +370,7 @@ def map(
         raise TypeError(f"map: width must be an integer, not {width!r}")
     if width < 1:
         raise ValueError(f"map: width must be at least 1, not {width}")
-    if not batch or _core.is_look():
+    if batch is False or _core.is_look():
         # A look at a cell's body notes ops in one order, in memory of its own stack, which is not
         # there while another fiber runs.
         return _one_by_one(function, examples, return_exceptions)
@@ -378,16 +381,39 @@ def map(
         return _one_by_one(function, examples, return_exceptions)
     if type(examples) in (range, _core.Tensor):
         examples = list(examples)  # as they would be taken one by one
-    if replay and type(examples) in (list, tuple):
-        results = replay_all(function, cast("list[Any] | tuple[Any, ...]", examples), width)
-        if results is not None:
-            _core.draw_map()  # as if streams had been made for the examples
-            if hub is None:
-                _compute(results, return_exceptions)
-            return results
+    given = cast("list[Any] | tuple[Any, ...]", examples)
+    replay = replay and type(examples) in (list, tuple)
+    results = _core.map_cell(function, given, width) if replay else None
+    found = find_mapped(function) if results is None else None
+    before = _core.ran_counts()
+    if replay and found is not None:
+        known, body = found
+        results = known.run(body, given, width)
+    if results is not None:
+        _core.draw_map()  # as if streams had been made for the examples
+        if hub is None:
+            _compute(results, return_exceptions)
+            if found is not None and found[0].replays.lose(len(results), before):
+                found[0].is_off = True
+        return results
     if hub is not None:
         return _nested(hub, function, iter(examples), width, return_exceptions)
-    results = _outermost(function, iter(examples), width, return_exceptions)
+    if found is None or batch or not _core.is_plain():
+        return _batched(function, iter(examples), width, return_exceptions)
+    training = _core.is_grad_enabled()
+    worth = found[0].worth[training]
+    if worth.steps_aside():
+        return _one_by_one(function, examples, return_exceptions)
+    results = _batched(function, iter(examples), width, return_exceptions)
+    worth.judge(len(results), before, training=training)
+    found[0].replays.note_fibers(len(results), before)
+    return results
+
+
+def _batched(
+    function: Callable[[Any], Any], examples: Iterator[Any], width: int, return_exceptions: bool
+) -> list[Any]:
+    results = _outermost(function, examples, width, return_exceptions)
     _compute(results, return_exceptions)
     return results
 

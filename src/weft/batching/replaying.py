@@ -9,6 +9,7 @@ from typing import Any
 
 from weft import _core
 from weft.batching.cells import Watch
+from weft.batching.worth import Replays, Worth
 
 
 class Mapped:
@@ -26,6 +27,8 @@ class Mapped:
         self.cell: _core.Cell | None = None
         self.failures = 0  # in a row
         self.is_off = False
+        self.worth = Worth(), Worth()  # without gradients, with them
+        self.replays = Replays()
 
     def __reduce__(self) -> tuple[type[Mapped], tuple[()]]:
         return Mapped, ()
@@ -55,11 +58,8 @@ def _is_traced() -> bool:
     return watching is not None and any(watching.get_tool(tool) for tool in range(6))
 
 
-def replay_all(function: Any, examples: Any, width: int) -> list[Any] | None:
-    """Return the results if the function is a cell, declared or not; else None."""
-    results = _core.map_cell(function, examples, width)
-    if results is not None:
-        return results
+def find_mapped(function: Any) -> tuple[Mapped, Any] | None:
+    """Return what was found out about a function, and its body; None of what keeps nothing."""
     name = "_weft_mapped"
     if type(function) is FunctionType:
         owner: Any = _made_before(function)
@@ -77,7 +77,7 @@ def replay_all(function: Any, examples: Any, width: int) -> list[Any] | None:
     known = owner.__dict__.get(name)
     if known is None or known.owner() is not owner or known.number != id(called):
         known = owner.__dict__[name] = Mapped(owner, called)
-    return known.run(body, examples, width)
+    return known, body
 
 
 class Made(dict[CodeType, FunctionType | list[int]]):
