@@ -8,7 +8,9 @@ those.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +21,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import weft
+from weft import _core
+from weft.batching.replaying import Mapped
+from weft.batching.worth import Worth
 
 # Few rows are the point here, not a mistake.
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
@@ -350,3 +355,56 @@ def test_all_ways_agree(
 @given(programs=programs_of(WRITES), which=WHICH, dropped=st.integers(0, 5))
 def test_writes_agree(programs: list[list[Step]], which: list[int], dropped: int) -> None:
     check((eager, lazy, mapped, celled), weft.float64, make_examples(programs, which), dropped)
+
+
+# ---- Thresholds ----------------------------------------------------------------------------------
+
+# So many programs that nobody has run before, where somebody wants them.
+PROGRAMS = int(os.environ.get("WEFT_PROGRAMS", "0"))
+THRESHOLDS = st.sampled_from((0, 1, 2, 3, 5, 8, 13, 2**62))
+
+
+@contextmanager
+def thresholds(strands: int, warm: int, learning: int) -> Iterator[None]:
+    """Inside, set when strands begin, when maps replay, and when they ask whether batches pay."""
+    before = _core.set_strand_threshold(strands), Mapped.warm, Worth.learning
+    Mapped.warm, Worth.learning = warm, learning
+    try:
+        yield
+    finally:
+        _core.set_strand_threshold(before[0])
+        _, Mapped.warm, Worth.learning = before
+
+
+def mapped_often(times: int) -> Callable[..., list[Any]]:
+    """Return a way that maps a function so many times and gives the last results."""
+
+    def way(function: Callable[[Example], Any], examples: list[Example]) -> list[Any]:
+        for _ in range(times - 1):
+            weft.map(function, examples, width=3)
+        return weft.map(function, examples, width=3)
+
+    way.__name__ = f"mapped {times} times"
+    return way
+
+
+@pytest.mark.single_ops
+@settings(max_examples=PROGRAMS or 100, derandomize=not PROGRAMS)
+@given(
+    programs=programs_of(KINDS),
+    which=WHICH,
+    dropped=st.integers(0, 5),
+    at=st.tuples(THRESHOLDS, THRESHOLDS, THRESHOLDS),
+    times=st.integers(1, 9),
+)
+def test_thresholds_change_nothing(
+    programs: list[list[Step]],
+    which: list[int],
+    dropped: int,
+    at: tuple[int, int, int],
+    times: int,
+) -> None:
+    # What a program writes it makes itself, so the last map gives what the first one gives.
+    with thresholds(*at):
+        ways = (lazy, mapped_often(times), celled, mapped_often(times))
+        check(ways, weft.float64, make_examples(programs, which), dropped)
