@@ -81,8 +81,8 @@ class Worth:
 class Replays:
     """What replaying a function came to, against running it in fibers.
 
-    A replayed example is one op. What is alike within it, as the leaves of a tree are, runs once for
-    each place, where fibers had it in one batch.
+    A replayed example is one op. What is alike within it, as the leaves of a tree are, runs once
+    for each place, where fibers had it in one batch.
     """
 
     margin = 1.5  # times as many kernels for so many examples lose
