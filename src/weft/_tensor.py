@@ -192,6 +192,32 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return _core.from_buffer(array, wanted)
 
 
+def _read_odd_array(array: Any, wanted: dtype | None) -> Tensor | None:
+    """Copy an array that the core cannot look at as it is; None if it should answer itself."""
+    import numpy as np  # noqa: PLC0415 - the array is of it
+
+    kind = cast("Any", type(array))
+    if any(base.__module__.startswith("numpy.ma") for base in kind.__mro__):
+        raise TypeError("tensors have no masks: give array.filled(value) for a masked array")
+    if kind.__array_ufunc__ is not vars(np.ndarray)["__array_ufunc__"]:
+        return None
+    return from_numpy(_plain(array, wanted))
+
+
+def _plain(array: Any, wanted: dtype | None) -> Any:
+    """Copy an array into memory in order, in this machine's order of bytes."""
+    import numpy as np  # noqa: PLC0415
+
+    native = array.dtype.newbyteorder("=")
+    # Unsigned numbers that no tensor has are read where they become something else.
+    if wanted is not None and native.name in ("uint16", "uint32"):
+        native = np.dtype(np.int64)
+    return np.array(array, dtype=native, order="C", copy=True, subok=False)
+
+
+_core.set_array_reader(_read_odd_array)
+
+
 def from_dlpack(external: Any) -> Tensor:
     """Make a tensor that shares memory with any object that speaks DLPack.
 

@@ -2,9 +2,13 @@
 #include <nanobind/ndarray.h>
 
 #include "weft/bind/binding.h"
+#include "weft/bind/look.h"
+#include "weft/graph/modes.h"
 #include "weft/graph/pending.h"
+#include "weft/graph/program.h"
 #include "weft/graph/record.h"
 #include "weft/graph/ties.h"
+#include "weft/kernels/map.h"
 
 namespace weft::bind {
 namespace {
@@ -137,6 +141,24 @@ nb::object from_array(nb::handle object) {
   return borrow_buffer(object, std::nullopt);
 }
 
+// Makes a tensor of an array that the core cannot look at as it is; None: it is not to be read.
+PyObject* array_reader = nullptr;
+
+void set_array_reader(const nb::callable& reader) {
+  Py_XSETREF(array_reader, Py_NewRef(reader.ptr()));
+}
+
+// A tensor over the memory of a plain array; null for all others.
+nb::object from_plain_array(PyObject* object) {
+  try {
+    nb::object made = from_array(object);
+    return made.is_none() ? nb::object() : made;
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    return {};
+  }
+}
+
 DType from_dlpack_type(nb::dlpack::dtype type) {
   for (int i = 0; i < tensor::dtype_count; ++i) {
     if (dlpack_type(static_cast<DType>(i)) == type) return static_cast<DType>(i);
@@ -178,11 +200,52 @@ nb::object from_dlpack(nb::handle capsule) {
 
 }  // namespace
 
+bool is_array(PyObject* object) {
+  const PyBufferProcs* buffer = Py_TYPE(object)->tp_as_buffer;
+  if (!buffer || !buffer->bf_getbuffer) return false;
+  for (const PyTypeObject* type = Py_TYPE(object); type; type = type->tp_base) {
+    if (std::string_view(type->tp_name) == "numpy.ndarray") return true;
+  }
+  return false;
+}
+
+Value array_from_python(PyObject* object, Memory memory, std::optional<DType> dtype) {
+  if (!is_array(object)) return {};
+  if (is_looked_at()) graph::refuse_in_program("reads a NumPy array");
+  nb::object made = from_plain_array(object);
+  if (!made && array_reader) {
+    const nb::object wanted = dtype ? nb::borrow(dtype_object(*dtype)) : nb::none();
+    made = nb::borrow(array_reader)(nb::handle(object), wanted);
+    memory = Memory::shared;  // which is a copy already
+  }
+  if (!made || !is_tensor(made.ptr())) return {};
+  const Value value = value_of(made.ptr());
+  if (memory == Memory::shared) return value;
+  Array copy = Array::allocate(value.sizes(), value.dtype());
+  kernels::copy(value.array(), copy);
+  return Value(std::move(copy));
+}
+
+Value array_operand(PyObject* object, const Value& other) {
+  const bool is_kept = graph::modes.vmap || (graph::modes.grad && other && other->requires_grad);
+  return array_from_python(object, is_kept ? Memory::copied : Memory::shared);
+}
+
 void define_exchange(nb::module_& module) {
   module.def("array_of", array_of, "Return a NumPy array over a tensor's memory.");
   module.def("from_buffer", borrow_buffer, "Make a tensor over the memory of a buffer.");
   module.def("from_array", from_array,
              "Make a tensor over a NumPy array; None if it is something else.");
+  module.def("set_array_reader", set_array_reader,
+             "Set what makes tensors of arrays that are not plain.");
+  module.def(
+      "array_operand",
+      [](nb::handle object, bool is_kept) {
+        Value value = array_from_python(object.ptr(), is_kept ? Memory::copied : Memory::shared);
+        return value ? wrapped(std::move(value)) : nb::none();
+      },
+      nb::arg().none(), nb::arg(),
+      "Make a tensor of an array that stands beside tensors; None if it is none.");
   module.def("to_dlpack", to_dlpack, "Return a DLPack capsule of a tensor's memory.");
   module.def("from_dlpack", from_dlpack, "Make a tensor over the memory of a DLPack capsule.");
 }

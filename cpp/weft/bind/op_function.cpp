@@ -54,8 +54,11 @@ std::string type_text(const Parameter& parameter) {
 }
 
 [[noreturn]] void refuse(const Op& op, const Parameter& parameter, PyObject* given) {
-  raise(PyExc_TypeError, base::text(op.name, "(): argument '", parameter.name, "' must be ",
-                                    type_text(parameter), ", not ", Py_TYPE(given)->tp_name));
+  const bool is_missing_step = parameter.is_tensor() && is_array(given);
+  raise(PyExc_TypeError,
+        base::text(op.name, "(): argument '", parameter.name, "' must be ", type_text(parameter),
+                   ", not ", Py_TYPE(given)->tp_name,
+                   is_missing_step ? ": make a tensor of it by from_numpy()" : ""));
 }
 
 int64_t to_integer(const Op& op, const Parameter& parameter, PyObject* object) {
@@ -167,6 +170,11 @@ void add_inputs(const Op& op, const Parameter& parameter, PyObject* object, Valu
     if (Value number = number_from_python(object)) {
       inputs.push_back(std::move(number));
       return;
+    }
+    if (is_array(object) && PySequence_Size(object) < 0) {
+      PyErr_Clear();  // an array without dimensions is a number
+      Object item = Object::check(PyObject_CallMethod(object, "item", nullptr));
+      return add_inputs(op, parameter, item.get(), inputs);
     }
   } else if (parameter.type == ParameterType::tensor_list &&
              (PyList_Check(object) || PyTuple_Check(object))) {

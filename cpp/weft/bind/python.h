@@ -138,6 +138,14 @@ PyObject* bind_method(PyObject* self, PyObject* instance, PyObject* type);
 // --- creation and reading ---
 Value tensor_from_python(PyObject* data, std::optional<DType> dtype);
 Value number_from_python(PyObject* number);  // weak 0-d value; empty if it is no number
+// NumPy's arrays, also of classes made from it.
+bool is_array(PyObject* object);
+enum class Memory : uint8_t { shared, copied };
+// Empty if it is no array, or one of a class that goes its own way. A dtype is what it will be
+// converted to: arrays of some dtypes can be read only then.
+Value array_from_python(PyObject* object, Memory memory, std::optional<DType> dtype = {});
+// The same, beside another operand: nothing that is kept for gradients is memory of others.
+Value array_operand(PyObject* object, const Value& other);
 PyObject* to_python_number(const Value& value);
 PyObject* to_python_list(const Value& value);
 double read_double(const Value& value);

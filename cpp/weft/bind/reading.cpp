@@ -299,8 +299,10 @@ Value number_from_python(PyObject* object) {
     return graph::number_value(number);
   }
   // NumPy scalars behave like Python numbers.
-  if (!std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.") || is_sequence(object))
+  if (!std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.") || is_sequence(object) ||
+      is_array(object)) {
     return {};
+  }
   if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool")) {
     return graph::number_value_bool(PyObject_IsTrue(object) == 1);
   }

@@ -161,10 +161,23 @@ Value operand(PyObject* object) {
   return number_from_python(object);
 }
 
+// A product wants one dtype, and arrays are float64 more often than tensors are.
+void promote_together(std::span<Value> operands) {
+  const DType dtype = tensor::promote(operands[0].dtype(), operands[1].dtype());
+  for (Value& value : operands) {
+    if (!value->is_number && value.dtype() != dtype) value = ops::cast(value, dtype);
+  }
+}
+
 PyObject* binary(const Op& op, PyObject* a, PyObject* b) noexcept {
   return guarded([&]() -> PyObject* {
-    const Value operands[] = {operand(a), operand(b)};
-    if (!operands[0] || !operands[1]) Py_RETURN_NOTIMPLEMENTED;
+    Value operands[] = {operand(a), operand(b)};
+    if (!operands[0] || !operands[1]) [[unlikely]] {
+      if (!operands[0]) operands[0] = array_operand(a, operands[1]);
+      if (!operands[1]) operands[1] = array_operand(b, operands[0]);
+      if (!operands[0] || !operands[1]) Py_RETURN_NOTIMPLEMENTED;
+      if (&op == &ops::op_matmul) promote_together(operands);
+    }
     return wrap(op.pointwise() ? graph::record_pointwise(op, operands)
                                : std::move(graph::record(op, operands)[0]));
   });
@@ -173,6 +186,8 @@ PyObject* binary(const Op& op, PyObject* a, PyObject* b) noexcept {
 PyObject* in_place(const Op& op, PyObject* self, PyObject* other) noexcept {
   return guarded([&]() -> PyObject* {
     Values operands{value_of(self), operand(other)};
+    // Copied: the array may lie in the memory that is written.
+    if (!operands[1]) operands[1] = array_from_python(other, Memory::copied);
     if (!operands[1]) Py_RETURN_NOTIMPLEMENTED;
     autograd::apply_in_place(tensor_of(self), op, std::move(operands), {});
     Py_INCREF(self);

@@ -1,0 +1,265 @@
+"""Tensors beside NumPy's arrays and numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import weft
+from tests.promotion_data import NAMES
+from weft import Tensor
+
+ARITHMETIC = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv),
+    *(operator.mod, operator.pow, operator.matmul),
+]
+COMPARISONS = [*(operator.lt, operator.le, operator.eq), *(operator.ne, operator.gt, operator.ge)]
+BITS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+IN_PLACE = [
+    *(operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv),
+    *(operator.imod, operator.ipow),
+]
+
+LEFT, RIGHT = np.array([1.5, 2.0, 4.0]), np.array([0.5, 3.0, -2.0])
+
+
+def as_given(tensor: Any, expected: Any) -> None:
+    assert type(tensor) is Tensor
+    assert tensor.dtype is expected.dtype
+    assert tensor.shape == expected.shape
+    assert weft.equal(tensor, expected)
+
+
+# ---- operators -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operate", [*ARITHMETIC, *COMPARISONS])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_array_is_a_tensor_beside_a_tensor(operate: Any, dtype: Any) -> None:
+    left, right = LEFT.astype(dtype), RIGHT.astype(dtype)
+    expected = operate(weft.from_numpy(left), weft.from_numpy(right))
+    as_given(operate(weft.from_numpy(left), right), expected)
+    as_given(operate(left, weft.from_numpy(right)), expected)
+
+
+@pytest.mark.parametrize("operate", BITS)
+def test_operators_on_bits(operate: Any) -> None:
+    left, right = np.array([1, 2, 6]), np.array([3, 1, 2])
+    expected = operate(weft.from_numpy(left), weft.from_numpy(right))
+    as_given(operate(weft.from_numpy(left), right), expected)
+    as_given(operate(left, weft.from_numpy(right)), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "bfloat16"])
+def test_dtypes_are_promoted_as_between_tensors(name: str) -> None:
+    for other in NAMES:
+        tensor = weft.ones(2, dtype=getattr(weft, other))
+        for shape in ((2,), ()):
+            array = np.ones(shape, dtype=name)
+            expected = (tensor * weft.tensor(array)).dtype
+            assert (tensor * array).dtype is expected, (other, shape)
+            assert (array * tensor).dtype is expected, (other, shape)
+
+
+def test_products_of_two_dtypes() -> None:
+    tensor, array = weft.ones(2, 2), np.ones((2, 2))
+    expected = weft.full((2, 2), 2.0, dtype=weft.float64)
+    for product in (tensor @ array, array @ tensor):
+        as_given(product, expected)
+    as_given(array @ weft.ones(2, 2, dtype=weft.int64), expected)
+
+
+def test_sizes_are_broadcast_and_must_fit() -> None:
+    assert (weft.ones(2, 1) + np.ones(3)).shape == (np.ones((2, 1)) + weft.ones(3)).shape == (2, 3)
+    for operate in (lambda: weft.ones(2) + np.ones(3), lambda: np.ones(3) + weft.ones(2)):
+        with pytest.raises(weft.ShapeError, match="add"):
+            operate()
+
+
+@pytest.mark.parametrize("operate", [*ARITHMETIC[:4], operator.pow, operator.matmul])
+@pytest.mark.parametrize("is_left", [True, False])
+def test_gradients_go_through_the_tensor(operate: Any, is_left: bool) -> None:
+    array = np.array([0.5, 3.0, 2.0])
+
+    def gradient(beside: Any) -> Any:
+        x = weft.tensor(LEFT, requires_grad=True)
+        (operate(x, beside) if is_left else operate(beside, x)).sum().backward()
+        return x.grad
+
+    assert weft.equal(gradient(array), gradient(weft.from_numpy(array)))
+
+
+def test_an_array_that_changes_afterwards_changes_nothing() -> None:
+    array = np.ones(3, dtype=np.float32)
+    x = weft.ones(3, requires_grad=True)
+    y = x * array
+    z = array * x
+    with weft.lazy():
+        pending = weft.ones(3) + array
+    array[:] = 100
+    (y + z).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2, 2]
+    assert pending.tolist() == [2, 2, 2]
+
+
+ODD = {
+    "turned around": np.arange(3.0)[::-1],
+    "a part": np.arange(6.0)[::2],
+    "the other order of bytes": np.arange(3.0).astype(">f8"),
+    "read only": np.broadcast_to(np.array([2.0]), (3,)),
+    "not aligned": np.frombuffer(b"\0" + np.arange(3.0).tobytes(), dtype=np.float64, offset=1),
+    "a memory map's class": np.arange(3.0).view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_arrays_are_read_too(name: str) -> None:
+    array = ODD[name]
+    expected = weft.tensor(np.array(array, dtype=np.float64)) + 1
+    as_given(weft.ones(3) + array, expected)
+    as_given(array + weft.ones(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([1j, 2]), "complex numbers come later"),
+        (np.array([1, 2], dtype=np.uint16), "uint16"),
+        (np.array(["a", "b"]), "U1"),
+        (np.array([None, 1]), "object"),
+        (np.ma.masked_array([1.0, 2.0], mask=[0, 1]), r"no masks: give array.filled"),
+    ],
+)
+def test_what_no_tensor_can_hold_is_refused(array: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        weft.ones(2) * array
+    with pytest.raises((TypeError, weft.GradientError)):
+        array * weft.ones(2, requires_grad=True)
+
+
+def test_classes_that_go_their_own_way_are_asked() -> None:
+    class Length(np.ndarray):
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> str:
+            return f"Length: {ufunc.__name__}"
+
+    length = np.ones(2).view(Length)
+    assert weft.ones(2) * length == "Length: multiply"
+
+    class Other:
+        __array_ufunc__ = None
+
+        def __radd__(self, other: Any) -> str:
+            return "Other"
+
+    assert weft.ones(2) + Other() == "Other"
+
+
+@pytest.mark.parametrize(
+    "number",
+    [np.float64(2), np.float32(2), np.float16(2), np.int8(2), np.int64(2), np.uint16(2)],
+    ids=lambda number: type(number).__name__,
+)
+def test_numbers_of_numpy_are_numbers(number: Any) -> None:
+    """As in PyTorch: they do not change the dtype of a tensor of their kind."""
+    for name in NAMES[1:]:
+        x = weft.ones(2, dtype=getattr(weft, name))
+        for operate in (*ARITHMETIC[:-1], operator.lt, operator.eq):
+            as_given(operate(x, number), operate(x, number.item()))
+            as_given(operate(number, x), operate(number.item(), x))
+
+
+def test_numbers_are_compared_as_numbers() -> None:
+    x = weft.tensor(0.1)
+    assert (x == np.float64(0.1)).item()
+    assert (np.float64(0.1) == x).item()
+    assert not (np.float64(0.1) < x).item()
+
+
+@pytest.mark.parametrize("operate", IN_PLACE)
+def test_a_tensor_is_written_in_place(operate: Any) -> None:
+    for dtype in (np.float32, np.float64):
+        x, expected = weft.tensor([2.0, 3.0]), weft.tensor([2.0, 3.0])
+        array = np.array([2.0, 3.0], dtype=dtype)
+        result = operate(x, array)
+        assert result is x
+        as_given(x, operate(expected, weft.from_numpy(array)))
+
+
+def test_writes_that_cannot_be() -> None:
+    with pytest.raises(TypeError, match="float64 can't be cast"):
+        operator.iadd(weft.tensor([1]), np.ones(1))
+    with pytest.raises(weft.GradientError, match="leaf"):
+        operator.iadd(weft.ones(1, requires_grad=True), np.ones(1))
+
+
+def test_an_array_over_the_memory_that_is_written() -> None:
+    x = weft.arange(5.0)
+    x[1:] += x.numpy()[:-1]
+    assert x.tolist() == [0, 1, 3, 5, 7]
+    x *= x.numpy()
+    assert x.tolist() == [0, 1, 9, 25, 49]
+
+
+TABLE = np.array([1.0, 2.0, 3.0], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * TABLE,
+        lambda x: TABLE - x,
+        lambda x: TABLE @ x,
+        lambda x: np.float32(2) * x + np.int64(1),
+        lambda x: x.clone().add_(1).mul_(2) + np.where(TABLE > 1, 1.0, 0.0),
+    ],
+)
+@pytest.mark.parametrize("runs", [1, 12])
+def test_inside_lazy_maps_cells_and_vmap(function: Any, runs: int) -> None:
+    examples = [weft.tensor([0.5, 1.0, 2.0]) * i for i in range(5)]
+    expected = [function(example) for example in examples]
+    for _ in range(runs):
+        mapped = weft.map(function, examples)
+    with weft.lazy():
+        pending = weft.stack([function(example) for example in examples]).unbind()
+    cell = weft.cell(function)
+    for results in (mapped, pending, [cell(x) for x in examples], weft.map(cell, examples)):
+        for result, right in zip(results, expected, strict=True):
+            as_given(result, right)
+    rows = weft.vmap(function)(weft.stack(examples))
+    assert weft.allclose(rows, weft.stack(expected))
+
+
+def test_a_cell_reads_an_array_as_it_is() -> None:
+    table = np.ones(2, dtype=np.float32)
+
+    @weft.cell
+    def scaled(x: Any) -> Any:
+        return x * table
+
+    for value in (1, 5, 7):
+        table[:] = value
+        assert scaled(weft.ones(2)).tolist() == [value, value]
+        assert weft.map(scaled, [weft.ones(2)] * 3)[0].tolist() == [value, value]
+
+
+def test_gradients_inside_maps_and_functions() -> None:
+    def loss(x: Any) -> Any:
+        return (TABLE * x * x).sum()
+
+    examples = [weft.ones(3, requires_grad=True) for _ in range(4)]
+    weft.stack(weft.map(loss, examples)).sum().backward()
+    assert all(x.grad is not None and x.grad.tolist() == [2, 4, 6] for x in examples)
+    assert weft.func.grad(loss)(weft.ones(3)).tolist() == [2, 4, 6]
+    jacobian = weft.vmap(weft.func.grad(loss))(weft.ones(2, 3))
+    assert jacobian.tolist() == [[2, 4, 6]] * 2
+
+
+def test_functions_do_not_take_arrays() -> None:
+    for call in (lambda: weft.add(weft.ones(2), np.ones(2)), lambda: weft.tanh(np.ones(2))):
+        with pytest.raises(TypeError, match=r"make a tensor of it by from_numpy\(\)"):
+            call()
+    assert weft.add(weft.ones(2), np.array(2)).tolist() == [3, 3]
