@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from tests.numpy_data import LISTS
 from tests.promotion_data import NAMES
 from weft import Tensor
 
@@ -122,6 +123,8 @@ def test_odd_arrays_are_read_too(name: str) -> None:
     expected = weft.tensor(np.array(array, dtype=np.float64)) + 1
     as_given(weft.ones(3) + array, expected)
     as_given(array + weft.ones(3), expected)
+    as_given(weft.tensor([array])[0] + 1, expected)
+    as_given(weft.Tensor(array) + 1, expected.float())
 
 
 @pytest.mark.parametrize(
@@ -177,6 +180,14 @@ def test_numbers_are_compared_as_numbers() -> None:
     assert (x == np.float64(0.1)).item()
     assert (np.float64(0.1) == x).item()
     assert not (np.float64(0.1) < x).item()
+
+
+def test_complex_numbers_of_numpy_are_refused() -> None:
+    for number in (np.complex64(1j), np.complex128(1j)):
+        with pytest.raises(NotImplementedError, match="complex numbers are not supported yet"):
+            weft.ones(2) * number
+        with pytest.raises(NotImplementedError, match="complex numbers are not supported yet"):
+            weft.tensor([number])
 
 
 @pytest.mark.parametrize("operate", IN_PLACE)
@@ -263,3 +274,73 @@ def test_functions_do_not_take_arrays() -> None:
         with pytest.raises(TypeError, match=r"make a tensor of it by from_numpy\(\)"):
             call()
     assert weft.add(weft.ones(2), np.array(2)).tolist() == [3, 3]
+
+
+# ---- making tensors ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_numbers_and_arrays(name: str) -> None:
+    data, dtype, shape = LISTS[name]
+    made = weft.tensor(data)
+    assert made.dtype.name == dtype
+    assert made.shape == shape
+    # NumPy has no way from lists of arrays of several dtypes but its own promotion.
+    assert made.double().tolist() == np.array(data, dtype=np.float64).tolist()
+    for wanted in (weft.float16, weft.int64):
+        assert weft.tensor(data, dtype=wanted).dtype is wanted
+        assert weft.tensor(data, dtype=wanted).tolist() == made.to(wanted).tolist()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([np.ones(3), np.ones(2)], r"length 3 at dim 1 \(got 2\)"),
+        ([np.ones((2, 3)), np.ones((3, 2))], r"length 2 at dim 1 \(got 3\)"),
+        ([np.ones(3), 1.0], "length 3 at dim 1, got float"),
+        ([1.0, np.ones(3)], "0 dimensions at dim 1, got an array of 1"),
+        ([[1.0], np.ones((1, 1))], "1 dimensions at dim 1, got an array of 2"),
+        ([np.ones((1,) * 64)], "levels deep"),
+    ],
+)
+def test_arrays_that_do_not_fit_together(data: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        weft.tensor(data)
+
+
+def test_numbers_keep_their_values() -> None:
+    big = 2**53 + 1
+    assert weft.tensor([np.int64(big), 1]).tolist() == [big, 1]
+    assert weft.tensor([np.array([big]), np.array([1])]).tolist() == [[big], [1]]
+    assert weft.tensor([np.float64(0.1)]).item() == 0.1
+    assert weft.tensor([np.bool_(True), np.int8(3)]).tolist() == [1, 3]
+    with pytest.raises(OverflowError):
+        weft.tensor([np.uint64(2**63)])
+
+
+def test_many_arrays_are_not_read_number_by_number() -> None:
+    array = np.ones((100, 100), dtype=np.float32)
+    copies: list[Any] = [array] * 200
+    made = weft.tensor(copies)
+    assert made.shape == (200, 100, 100)
+    assert made.sum().item() == 2_000_000
+
+
+def test_the_old_constructor_takes_arrays() -> None:
+    array = np.array([[1.0, 2.0]], dtype=np.float32)
+    made = weft.Tensor(array)
+    as_given(made, weft.tensor([[1.0, 2.0]]))
+    assert np.shares_memory(made.numpy(), array)  # as PyTorch's
+    for other in (np.float64, np.int64, np.uint8, np.uint16, np.bool_, np.float16):
+        given = np.array([1, 0, 1], dtype=other)
+        as_given(weft.Tensor(given), weft.tensor([1.0, 0.0, 1.0]))
+        assert not np.shares_memory(weft.Tensor(given).numpy(), given)
+    as_given(weft.Tensor([np.ones(2), np.zeros(2)]), weft.tensor([[1.0, 1.0], [0.0, 0.0]]))
+    assert weft.Tensor(np.int64(2), 3).shape == (2, 3)
+    assert weft.Tensor(np.int64(3)).shape == (3,)
+
+    class Mine(Tensor):
+        pass
+
+    assert type(Mine(array)) is Mine
+    assert weft.tensor(np.array([1, 2], dtype=np.uint16), dtype=weft.int32).tolist() == [1, 2]

@@ -41,7 +41,7 @@ NUMPY = {dtype: getattr(np, "bool_" if dtype is weft.bool else dtype.name) for d
         (range(3), weft.int64, (3,)),
         (np.float64(3), weft.float64, ()),
         (np.ones((2, 3), dtype=np.float32), weft.float32, (2, 3)),
-        ([np.ones(2), np.zeros(2)], weft.float32, (2, 2)),
+        ([np.ones(2), np.zeros(2)], weft.float64, (2, 2)),
     ],
 )
 def test_data_decides_dtype_and_shape(data: Any, dtype: weft.dtype, shape: tuple[int, ...]) -> None:

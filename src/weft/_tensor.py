@@ -309,12 +309,10 @@ def _read(data: Any, dtype: dtype | None) -> Tensor:
     if hasattr(data, "__array_interface__") or hasattr(data, "__array__"):
         import numpy as np  # noqa: PLC0415
 
-        array = np.ascontiguousarray(data) if getattr(data, "ndim", 0) else np.asarray(data)
-        if not (array.flags.writeable and array.flags.aligned):
-            array = array.copy()
-        made = from_numpy(array)
-        return made.clone() if dtype is None else _ops.cast(made, dtype).clone()
-    if _is_foreign(data) or (
+        if not isinstance(data, np.generic):
+            made = from_numpy(_plain(np.asarray(data), dtype))
+            return made if dtype is None else _ops.cast(made, dtype)
+    elif _is_foreign(data) or (
         isinstance(data, (list, tuple)) and any(map(_is_foreign, cast("list[Any]", data)))
     ):
         data = _as_lists(data)
@@ -325,16 +323,20 @@ _PLAIN = (bool, int, float, list, tuple, str, bytes, Tensor)
 
 
 def _is_foreign(data: Any) -> bool:
-    """Tell whether the core does not know this kind of list: an array, a range, a deque."""
-    return not isinstance(data, _PLAIN) and (
-        hasattr(data, "__array_interface__") or isinstance(data, Sequence)
-    )
+    """Tell whether the core does not know this kind of list: a range, a deque, an image."""
+    if isinstance(data, _PLAIN) or type(data).__module__ == "numpy":
+        return False
+    return hasattr(data, "__array_interface__") or isinstance(data, Sequence)
 
 
 def _as_lists(data: Any) -> Any:
-    """Replace all kinds of lists inside each other by lists."""
+    """Replace all kinds of lists inside each other by lists, but for arrays."""
     if hasattr(data, "__array_interface__"):
-        return data.tolist()
+        if type(data).__module__ == "numpy":
+            return data
+        import numpy as np  # noqa: PLC0415
+
+        return np.asarray(data)
     if isinstance(data, (list, tuple)) or _is_foreign(data):
         # As a list first: of one that is too long, that is a MemoryError at once.
         return [_as_lists(item) for item in list(cast("Sequence[Any]", data))]

@@ -77,20 +77,46 @@ PyObject* nested_list(const Array& array, int64_t dim, const char* at) {
 
 bool is_sequence(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
 
+// Those of NumPy's numbers that are of a dtype of ours; the others count as Python's.
+std::optional<DType> dtype_of_numpy_scalar(PyObject* object) {
+  std::string_view name = Py_TYPE(object)->tp_name;
+  if (!name.starts_with("numpy.")) return std::nullopt;
+  name.remove_prefix(6);
+  if (name == "bool_") return DType::boolean;  // until NumPy 2
+  if (name == "longlong") return DType::i64;   // where C's long is as long
+  if (name == "intc") return DType::i32;       // where C's long is no longer
+  for (int i = 0; i < tensor::dtype_count; ++i) {
+    if (tensor::name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+bool is_numpy_bool(PyObject* object) {
+  return std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
+}
+
+bool is_complex(PyObject* object) {
+  const std::string_view name = Py_TYPE(object)->tp_name;
+  return PyComplex_Check(object) || name.starts_with("numpy.complex") ||
+         name == "numpy.clongdouble";
+}
+
 class Reader {
  public:
   Value read(PyObject* data, std::optional<DType> dtype) {
+    wanted_ = dtype;
     shape_of(data);
     tensor::checked_count("tensor", sizes_);
     inspect(data, 0);
     if (!dtype) dtype = any_ ? kind_ : tensor::default_dtype;
     Array array = Array::allocate(sizes_, *dtype);
-    // Numbers go through double or int64, whichever holds them exactly.
-    const DType through = any_ && tensor::is_floating(kind_) ? DType::f64 : DType::i64;
-    Array buffer = *dtype == through ? array : Array::allocate(sizes_, through);
-    next_ = buffer.data();
-    if (array.count() > 0) fill(data, 0, through == DType::f64);
-    if (*dtype != through) kernels::copy(buffer, array);
+    // Numbers go through double or int64, whichever holds them exactly; arrays alone need not.
+    const bool real = any_ && tensor::is_floating(kind_);
+    const DType through = !numbers_ ? *dtype : real ? DType::f64 : DType::i64;
+    buffer_ = *dtype == through ? array : Array::allocate(sizes_, through);
+    next_ = buffer_.data();
+    if (array.count() > 0) fill(data, 0, real);
+    if (*dtype != through) kernels::copy(buffer_, array);
     return Value(std::move(array));
   }
 
@@ -105,10 +131,46 @@ class Reader {
       if (sizes_.back() == 0) return;
       data = PySequence_Fast_GET_ITEM(data, 0);
     }
+    if (!is_array(data)) return;
+    const Value first = array_from_python(data, Memory::shared, wanted_);
+    if (!first) return;
+    if (sizes_.size() + first.rank() > tensor::max_rank) {
+      raise(PyExc_ValueError, base::text("tensor(): the data is nested more than ",
+                                         tensor::max_rank, " levels deep"));
+    }
+    for (const int64_t size : first.sizes()) sizes_.push_back(size);
+  }
+
+  // Checks that an array has the dimensions that are left.
+  void inspect_array(Value array, size_t depth) {
+    for (size_t dim = depth; dim < depth + array.rank() || dim < sizes_.size(); ++dim) {
+      if (dim >= sizes_.size() || dim >= depth + array.rank()) {
+        raise(PyExc_ValueError,
+              base::text("tensor(): expected data of ", sizes_.size() - depth,
+                         " dimensions at dim ", depth, ", got an array of ", array.rank()));
+      }
+      if (array.size(dim - depth) != sizes_[dim]) {
+        raise(PyExc_ValueError,
+              base::text("tensor(): expected sequence of length ", sizes_[dim], " at dim ", dim,
+                         " (got ", array.size(dim - depth), ")"));
+      }
+    }
+    note(array.dtype());
+    arrays_.push_back(std::move(array));
+  }
+
+  void note(DType kind) {
+    kind_ = any_ ? tensor::promote(kind_, kind) : kind;
+    any_ = true;
   }
 
   // Checks that the nesting is regular and finds the kind of numbers.
   void inspect(PyObject* data, size_t depth) {
+    if (!PyFloat_CheckExact(data) && is_array(data)) {
+      if (Value array = array_from_python(data, Memory::shared, wanted_)) {
+        return inspect_array(std::move(array), depth);
+      }
+    }
     if (depth < sizes_.size()) {
       if (!is_sequence(data)) {
         raise(PyExc_ValueError,
@@ -126,7 +188,11 @@ class Reader {
       return;
     }
     DType kind;
-    if (PyFloat_Check(data)) {
+    if (PyFloat_CheckExact(data)) {
+      kind = tensor::default_dtype;
+    } else if (const auto own = dtype_of_numpy_scalar(data)) {
+      kind = *own;
+    } else if (PyFloat_Check(data)) {
       kind = tensor::default_dtype;
     } else if (PyBool_Check(data)) {
       kind = DType::boolean;
@@ -137,7 +203,7 @@ class Reader {
       if (meta_of(data).count() != 1) {
         raise(PyExc_ValueError, "tensor(): only tensors of one element can stand in a list");
       }
-    } else if (PyComplex_Check(data)) {
+    } else if (is_complex(data)) {
       base::fail(ErrorKind::unsupported, "tensor(): complex numbers are not supported yet");
     } else if (const Value number = number_from_python(data)) {
       kind = number.dtype() == DType::f64 ? tensor::default_dtype : number.dtype();
@@ -145,23 +211,45 @@ class Reader {
       raise(PyExc_TypeError,
             base::text("tensor(): cannot make a tensor element of ", Py_TYPE(data)->tp_name));
     }
-    kind_ = any_ ? tensor::promote(kind_, kind) : kind;
-    any_ = true;
+    note(kind);
+    numbers_ = true;
+  }
+
+  // The memory of this and all later elements, as an array of these sizes.
+  Array rest(const Dims& sizes) const {
+    Dims strides(sizes);
+    int64_t stride = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      strides[i] = stride;
+      stride *= sizes[i];
+    }
+    const int64_t filled = (next_ - buffer_.data()) / tensor::item_size(buffer_.dtype);
+    return buffer_.view(sizes, strides, buffer_.offset + filled);
   }
 
   void fill(PyObject* data, size_t depth, bool real) {
+    if (next_array_ < arrays_.size() && is_array(data)) {
+      const Array& array = arrays_[next_array_++].array();
+      if (static_cast<size_t>(array.rank()) + depth != sizes_.size()) refuse_change();
+      kernels::copy(array, rest(array.sizes));
+      next_ += array.count() * tensor::item_size(buffer_.dtype);
+      return;
+    }
     if (depth < sizes_.size()) {
       for (int64_t i = 0; i < sizes_[depth]; ++i) {
         if (!is_sequence(data) || PySequence_Fast_GET_SIZE(data) != sizes_[depth]) {
-          raise(PyExc_ValueError, "tensor(): the data changed while it was read");
+          refuse_change();
         }
         fill(PySequence_Fast_GET_ITEM(data, i), depth + 1, real);
       }
       return;
     }
+    if (!numbers_) refuse_change();
     if (real) {
       *reinterpret_cast<double*>(next_) =
           PyFloat_Check(data) ? PyFloat_AS_DOUBLE(data) : PyFloat_AsDouble(data);
+    } else if (is_numpy_bool(data)) {
+      *reinterpret_cast<int64_t*>(next_) = PyObject_IsTrue(data);
     } else {
       Object index = Object::check(PyNumber_Index(data));
       *reinterpret_cast<int64_t*>(next_) = PyLong_AsLongLong(index.get());
@@ -170,9 +258,17 @@ class Reader {
     next_ += 8;
   }
 
+  [[noreturn]] static void refuse_change() {
+    raise(PyExc_ValueError, "tensor(): the data changed while it was read");
+  }
+
+  std::optional<DType> wanted_;
   Dims sizes_;
   DType kind_ = DType::boolean;
-  bool any_ = false;
+  bool any_ = false, numbers_ = false;
+  Values arrays_;  // that stand in the data, in order
+  size_t next_array_ = 0;
+  Array buffer_;
   char* next_ = nullptr;
 };
 
@@ -303,8 +399,9 @@ Value number_from_python(PyObject* object) {
       is_array(object)) {
     return {};
   }
-  if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool")) {
-    return graph::number_value_bool(PyObject_IsTrue(object) == 1);
+  if (is_numpy_bool(object)) return graph::number_value_bool(PyObject_IsTrue(object) == 1);
+  if (is_complex(object)) {
+    base::fail(ErrorKind::unsupported, "complex numbers are not supported yet");
   }
   if (PyIndex_Check(object)) {
     Object index = Object::check(PyNumber_Index(object));

@@ -130,6 +130,12 @@ int set_dict(PyObject* object, PyObject* dict, void*) {
   return with_attributes(object, [&] { return PyObject_GenericSetDict(object, dict, nullptr); });
 }
 
+// An int, also one of NumPy's.
+bool is_size(PyObject* object) {
+  return PyLong_Check(object) ||
+         (PyIndex_Check(object) && !is_tensor(object) && !PySequence_Check(object));
+}
+
 // Tensor(data) and Tensor(*sizes), as PyTorch's old constructor.
 PyObject* make_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -137,12 +143,20 @@ PyObject* make_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       raise(PyExc_TypeError, "Tensor() takes no keyword arguments");
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     Value value;
-    if (count == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0))) {
-      value = tensor_from_python(PyTuple_GET_ITEM(args, 0), tensor::default_dtype);
+    PyObject* data = count == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+    if (data && is_array(data)) {
+      value = array_from_python(data, Memory::shared, tensor::default_dtype);
+      if (!value) raise(PyExc_TypeError, "Tensor(): give the plain array, by numpy.asarray()");
+      if (value.dtype() != tensor::default_dtype) {
+        value = tensor_from_python(Object(wrap(value)).get(), tensor::default_dtype);
+      }
+    } else if (data && !is_size(data)) {
+      value = tensor_from_python(data, tensor::default_dtype);
     } else {
       Dims sizes;
       for (Py_ssize_t i = 0; i < count; ++i) {
-        const int64_t size = PyLong_AsLongLong(PyTuple_GET_ITEM(args, i));
+        Object index = Object::check(PyNumber_Index(PyTuple_GET_ITEM(args, i)));
+        const int64_t size = PyLong_AsLongLong(index.get());
         if (size == -1 && PyErr_Occurred()) throw PythonError{};
         sizes.push_back(size);
       }
