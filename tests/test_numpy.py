@@ -344,3 +344,15 @@ def test_the_old_constructor_takes_arrays() -> None:
 
     assert type(Mine(array)) is Mine
     assert weft.tensor(np.array([1, 2], dtype=np.uint16), dtype=weft.int32).tolist() == [1, 2]
+
+
+def test_elements_are_read_and_written_by_arrays() -> None:
+    x = weft.zeros(2, 3)
+    x[np.array([0, 1]), np.array([2, 0], dtype=np.uint8)] = np.array([5.0, 6.0])
+    assert x.tolist() == [[0, 0, 5], [6, 0, 0]]
+    x[0] = np.arange(3)
+    assert x[np.array([True, False])].tolist() == [[0, 1, 2]]
+    assert x[:, np.array([1, 0], dtype=np.int32)].tolist() == [[1, 0], [0, 6]]
+    assert x[np.array([], dtype=np.float64)].shape == (0, 3)
+    x[1] = np.array(4.0)
+    assert x[1].tolist() == [4, 4, 4]

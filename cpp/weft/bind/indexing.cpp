@@ -54,6 +54,17 @@ Value sequence_as_tensor(PyObject* sequence) {
   return value;
 }
 
+// NumPy's masks are of bools alone: bytes are numbers.
+Value array_as_indices(PyObject* array) {
+  Value value = array_from_python(array, Memory::copied, DType::i64);
+  if (!value) {
+    Object list = Object::check(PyObject_CallMethod(array, "tolist", nullptr));
+    return sequence_as_tensor(list.get());
+  }
+  const bool is_empty_list = value.count() == 0 && tensor::is_floating(value.dtype());
+  return is_empty_list || value.dtype() == DType::u8 ? ops::cast(value, DType::i64) : value;
+}
+
 class Parser {
  public:
   explicit Parser(const Value& value) : view_(value) {}
@@ -99,6 +110,7 @@ class Parser {
     }
     if (PyIndex_Check(item) && !PyObject_HasAttrString(item, "__len__"))
       return Object::borrow(item);
+    if (is_array(item)) return Object(wrap(array_as_indices(item)));
     if (PySequence_Check(item) && !PyUnicode_Check(item) && !PyBytes_Check(item)) {
       Object list = Object::check(PyObject_HasAttrString(item, "tolist")
                                       ? PyObject_CallMethod(item, "tolist", nullptr)
@@ -192,6 +204,7 @@ class Parser {
 Value value_to_assign(PyObject* object, const Value& target) {
   if (is_tensor(object)) return value_of(object);
   if (Value number = number_from_python(object)) return number;
+  if (Value array = array_from_python(object, Memory::copied)) return array;
   return tensor_from_python(object, target.dtype());
 }
 
