@@ -1,4 +1,4 @@
-"""Tensors beside NumPy's arrays and numbers."""
+"""Tensors beside NumPy's arrays and in NumPy's functions (docs/decisions/0051)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import weft
 from tests.numpy_data import LISTS
 from tests.promotion_data import NAMES
 from weft import Tensor
+from weft.functional import arrays
 
 ARITHMETIC = [
     *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv),
@@ -68,7 +69,7 @@ def test_dtypes_are_promoted_as_between_tensors(name: str) -> None:
 def test_products_of_two_dtypes() -> None:
     tensor, array = weft.ones(2, 2), np.ones((2, 2))
     expected = weft.full((2, 2), 2.0, dtype=weft.float64)
-    for product in (tensor @ array, array @ tensor):
+    for product in (tensor @ array, array @ tensor, np.matmul(tensor, array)):
         as_given(product, expected)
     as_given(array @ weft.ones(2, 2, dtype=weft.int64), expected)
 
@@ -150,7 +151,7 @@ def test_classes_that_go_their_own_way_are_asked() -> None:
             return f"Length: {ufunc.__name__}"
 
     length = np.ones(2).view(Length)
-    assert weft.ones(2) * length == "Length: multiply"
+    assert weft.ones(2) * length == length * weft.ones(2) == "Length: multiply"
 
     class Other:
         __array_ufunc__ = None
@@ -200,9 +201,19 @@ def test_a_tensor_is_written_in_place(operate: Any) -> None:
         as_given(x, operate(expected, weft.from_numpy(array)))
 
 
+@pytest.mark.parametrize("operate", IN_PLACE)
+def test_an_array_is_written_in_place(operate: Any) -> None:
+    array, expected = np.array([2.0, 3.0]), np.array([2.0, 3.0])
+    result = operate(array, weft.tensor([2.0, 3.0]))
+    assert result is array
+    assert array.tolist() == operate(expected, np.array([2.0, 3.0])).tolist()
+
+
 def test_writes_that_cannot_be() -> None:
     with pytest.raises(TypeError, match="float64 can't be cast"):
         operator.iadd(weft.tensor([1]), np.ones(1))
+    with pytest.raises(weft.GradientError, match=r"array = array \+ tensor.*detach\(\)"):
+        operator.iadd(np.ones(1), weft.ones(1, requires_grad=True))
     with pytest.raises(weft.GradientError, match="leaf"):
         operator.iadd(weft.ones(1, requires_grad=True), np.ones(1))
 
@@ -225,6 +236,8 @@ TABLE = np.array([1.0, 2.0, 3.0], dtype=np.float32)
         lambda x: TABLE - x,
         lambda x: TABLE @ x,
         lambda x: np.float32(2) * x + np.int64(1),
+        lambda x: np.exp(x) + np.add(TABLE, x),
+        lambda x: np.sum(x) + np.maximum(x, 1),
         lambda x: x.clone().add_(1).mul_(2) + np.where(TABLE > 1, 1.0, 0.0),
     ],
 )
@@ -356,3 +369,315 @@ def test_elements_are_read_and_written_by_arrays() -> None:
     assert x[np.array([], dtype=np.float64)].shape == (0, 3)
     x[1] = np.array(4.0)
     assert x[1].tolist() == [4, 4, 4]
+
+
+# ---- arrays of tensors ---------------------------------------------------------------------------
+
+
+def test_asarray() -> None:
+    x = weft.arange(3.0)
+    assert np.shares_memory(np.asarray(x), x.numpy())
+    assert np.shares_memory(np.asarray(x, copy=False), x.numpy())
+    assert not np.shares_memory(np.asarray(x, copy=True), x.numpy())
+    assert np.asarray(x, dtype=np.float64).dtype == np.float64
+    assert np.asarray(x, dtype="int8", copy=True).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="a copy is needed"):
+        np.asarray(x, dtype=np.float64, copy=False)
+    assert np.asarray([x, x]).shape == (2, 3)
+    assert np.array([x[0], x[1]]).tolist() == [0, 1]
+    for call in (np.asarray, np.array, np.ascontiguousarray, lambda x: np.asarray([x, x])):
+        with pytest.raises(weft.GradientError, match=r"detach\(\)"):
+            call(weft.ones(2, requires_grad=True))
+    with weft.lazy():
+        assert np.asarray(weft.ones(2) + 1).tolist() == [2, 2]
+
+
+# ---- ufuncs --------------------------------------------------------------------------------------
+
+UFUNCS = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)]
+# Where the op has another meaning at some point, or NumPy another dtype.
+NOT_COMPARED = {"float_power", "logical_not", "invert", "bitwise_not", "bitwise_invert"}
+
+
+def operands_of(ufunc: Any) -> list[Any] | None:
+    """Return arrays that a ufunc takes, or None."""
+    for dtype in (np.float32, np.int64):
+        given = [np.array([[1, 2], [3, 4]], dtype=dtype) for _ in range(ufunc.nin)]
+        if ufunc.nin == 1 and ufunc.__name__.startswith("arc") and dtype is np.float32:
+            given = [given[0] / 5 + (1 if "cosh" in ufunc.__name__ else 0)]
+        try:
+            ufunc(*given)
+        except TypeError:
+            continue
+        return given
+    return None
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_give_tensors(name: str) -> None:
+    ufunc = getattr(np, name)
+    given = operands_of(ufunc)
+    if given is None:
+        return
+    expected = ufunc(*given)
+    got = ufunc(*(weft.from_numpy(array) for array in given))
+    for one, other in zip(
+        *((r if isinstance(r, tuple) else (r,)) for r in (got, expected)), strict=True
+    ):
+        assert isinstance(one, Tensor)
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+        if given[0].dtype == np.float32 and name not in NOT_COMPARED:
+            assert one.dtype.name == other.dtype.name
+
+
+def test_every_name_stands_for_a_function() -> None:
+    for name in (*arrays._OPERATORS, *arrays._SAME_NAME, *arrays._OTHER_NAMES, "conjugate"):
+        assert arrays._ufunc_of_ours(getattr(np, name), "__call__") is not None, name
+
+
+def test_gradients_go_through_ufuncs() -> None:
+    for call, same in (
+        (np.exp, weft.exp),
+        (np.absolute, weft.abs),
+        (np.arctan, weft.atan),
+        (lambda x: np.multiply(LEFT, x), lambda x: weft.tensor(LEFT) * x),
+        (lambda x: np.arctan2(LEFT, x), lambda x: weft.atan2(weft.tensor(LEFT), x)),
+        (lambda x: np.maximum(2.0, x), lambda x: x.clamp(min=2.0)),
+        (lambda x: np.power(x, 3), lambda x: x**3),
+        (np.add.reduce, lambda x: x.sum()),
+        (np.multiply.reduce, lambda x: x.prod()),
+        (np.add.accumulate, lambda x: x.cumsum(0)),
+        (lambda x: np.multiply.outer(x, LEFT), lambda x: weft.outer(x, weft.tensor(LEFT))),
+        (lambda x: np.divmod(x, LEFT)[1], lambda x: x % weft.tensor(LEFT)),
+    ):
+        x, y = (weft.tensor(RIGHT + 3, requires_grad=True) for _ in range(2))
+        got, expected = call(x), same(y)
+        as_given(got.detach(), expected.detach())
+        got.sum().backward()
+        expected.sum().backward()
+        assert x.grad is not None
+        assert y.grad is not None
+        assert weft.equal(x.grad, y.grad)
+
+
+def test_what_numpy_computes_has_no_gradient() -> None:
+    x = weft.ones(2)
+    as_given(np.cbrt(x * 8), weft.full((2,), 2.0))
+    as_given(np.add(x, x, dtype=np.float64), weft.full((2,), 2.0, dtype=weft.float64))
+    as_given(np.add.reduceat(x, [0]), weft.tensor([2.0]))
+    as_given(np.add(x, x, where=np.array([True, False]), out=weft.zeros(2)), weft.tensor([2.0, 0]))
+    x.requires_grad_()
+    for call in (
+        lambda: np.cbrt(x),
+        lambda: np.add(x, x, dtype=np.float64),
+        lambda: np.add.reduceat(x, [0]),
+        lambda: np.add(x, x, out=np.zeros(2)),
+        lambda: np.add.at(x, [0], 1),
+        lambda: np.add.reduce(x, where=np.array([True, False])),
+    ):
+        with pytest.raises(weft.GradientError, match=r"np\.(add|cbrt).*tensor\.detach\(\)"):
+            call()
+
+
+def test_out() -> None:
+    x, array, out = weft.ones(2), np.zeros(2), weft.zeros(2)
+    version = out._version
+    assert np.add(x, x, out=array) is array
+    assert array.tolist() == [2, 2]
+    assert np.add(array, array, out=out) is out
+    assert out.tolist() == [4, 4]
+    assert np.cbrt(weft.full((2,), 8.0), out=out) is out
+    assert out.tolist() == [2, 2]
+    np.add.at(out, [0, 0], 1)
+    assert out.tolist() == [4, 2]
+    assert out._version == version + 3  # what has saved it hears of each write
+    with pytest.raises(weft.GradientError, match="out="):
+        np.add(x.requires_grad_(), x, out=out)
+
+
+def test_lists_beside_tensors_in_ufuncs() -> None:
+    as_given(np.add(weft.ones(2), [1, 2]), weft.tensor([2.0, 3.0]))
+    as_given(np.logaddexp(weft.zeros(2), 0), weft.full((2,), 2.0).log())
+    assert np.maximum(weft.ones((), dtype=weft.float16), 2.0).dtype is weft.float16
+
+
+# ---- functions that are handed over --------------------------------------------------------------
+
+MATRIX = np.array([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
+HANDED_OVER = {
+    "all": lambda x: np.all(x > 1, axis=0),
+    "any": lambda x: np.any(x > 1, axis=1, keepdims=True),
+    "amax": lambda x: np.amax(x, axis=(0, 1)),
+    "amin": np.amin,
+    "argmax": lambda x: np.argmax(x, axis=1),
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "argsort of all": lambda x: np.argsort(x, axis=None, kind="stable"),
+    "clip": lambda x: np.clip(x, 2, 4),
+    "clip by arrays": lambda x: np.clip(x, np.array([1.0, 2.0, 3.0]), None),
+    "clip by names": lambda x: np.clip(x, max=3),
+    "cumprod": lambda x: np.cumprod(x, axis=0),
+    "cumsum": np.cumsum,
+    "max": lambda x: np.max(x, axis=1),
+    "mean": np.mean,
+    "mean along": lambda x: np.mean(x, axis=0, keepdims=True),
+    "min": lambda x: np.min(x, axis=-1, keepdims=True),
+    "prod": np.prod,
+    "prod along": lambda x: np.prod(x, axis=(0, 1), keepdims=True),
+    "ptp": lambda x: np.ptp(x, axis=1),
+    "repeat": lambda x: np.repeat(x, 2),
+    "repeat along": lambda x: np.repeat(x, [1, 2], axis=0),
+    "reshape": lambda x: np.reshape(x, (3, -1)),
+    "reshape flat": lambda x: np.reshape(x, -1),
+    "round": lambda x: np.round(x / 7, 2),
+    "around": np.around,
+    "squeeze": lambda x: np.squeeze(x[:1]),
+    "squeeze one": lambda x: np.squeeze(x[:1, :1], axis=0),
+    "std": np.std,
+    "std of a sample": lambda x: np.std(x, axis=1, ddof=1, keepdims=True),
+    "sum": lambda x: np.sum(x, (0, 1)),
+    "sum of all": lambda x: np.sum(x, keepdims=True),
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1),
+    "take": lambda x: np.take(x, [0, -1]),
+    "take along": lambda x: np.take(x, np.array([[0, 2]]), axis=1),
+    "transpose": np.transpose,
+    "transpose by axes": lambda x: np.transpose(x, (1, 0)),
+    "var": lambda x: np.var(x, axis=0),
+    # With arguments that only NumPy knows, it computes them.
+    "sum where": lambda x: np.sum(x, where=np.array([True, False, True])),
+    "max initial": lambda x: np.max(x, initial=9.0),
+    "reshape order": lambda x: np.reshape(x, -1, order="F"),
+}
+
+
+@pytest.mark.parametrize("name", HANDED_OVER)
+def test_functions_that_have_a_method_give_tensors(name: str) -> None:
+    call = HANDED_OVER[name]
+    got = call(weft.tensor(MATRIX))
+    expected = call(MATRIX)
+    assert type(got) is Tensor
+    assert got.dtype.name == expected.dtype.name
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*HANDED_OVER][:-3])
+def test_and_have_gradients(name: str) -> None:
+    x = weft.tensor(MATRIX, requires_grad=True)
+    got = HANDED_OVER[name](x)
+    assert got.requires_grad == (got.is_floating_point())
+
+
+def test_unusual_arguments_lose_no_gradient() -> None:
+    x = weft.tensor(MATRIX, requires_grad=True)
+    for name in [*HANDED_OVER][-3:]:
+        with pytest.raises(weft.GradientError, match=r"np\.(sum|max|reshape)\(\).*detach"):
+            HANDED_OVER[name](x)
+
+
+def test_arguments_of_reductions() -> None:
+    x = weft.tensor([1, 2, 4])
+    assert np.sum(x, dtype=np.float64).dtype is weft.float64
+    assert np.sum(x, dtype=weft.float16).dtype is weft.float16
+    assert np.mean(x).item() == weft.tensor([1.0, 2.0, 4.0]).mean().item()
+    assert np.sum(a=x).item() == 7
+    out = weft.zeros((), dtype=weft.int64)
+    assert np.sum(x, out=out) is out
+    assert out.item() == 7
+    array = np.zeros((), dtype=np.int64)
+    assert np.sum(x, out=array) is array
+    assert (np.shape(x), np.ndim(x), np.size(x), np.size(weft.ones(2, 3), 1)) == ((3,), 1, 3, 3)
+    assert np.mean(weft.tensor(3.0)).item() == np.max(weft.tensor(3.0)).item() == 3
+    with pytest.raises(ValueError, match="size 1"):
+        np.squeeze(weft.ones(2), axis=0)
+
+
+# ---- all other functions -------------------------------------------------------------------------
+
+OTHERS = {
+    "concatenate": lambda x: np.concatenate([x, MATRIX]),
+    "stack": lambda x: np.stack([x, x]),
+    "vstack": lambda x: np.vstack((x, MATRIX)),
+    "where": lambda x: np.where(x > 2, x, 0),
+    "linalg.norm": np.linalg.norm,
+    "dot": lambda x: np.dot(x, MATRIX.T),
+    "einsum": lambda x: np.einsum("ij,kj", x, MATRIX),
+    "median": np.median,
+    "interp": lambda x: np.interp(x, [1.0, 6.0], [0.0, 1.0]),
+    "pad": lambda x: np.pad(x, 1),
+    "flip": np.flip,
+    "ravel": np.ravel,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_functions_give_what_they_give_for_arrays(name: str) -> None:
+    got, expected = OTHERS[name](weft.tensor(MATRIX)), OTHERS[name](MATRIX)
+    assert type(got) is type(expected)
+    np.testing.assert_array_equal(got, expected)
+    with pytest.raises(weft.GradientError, match=rf"np\.{name}\(\).*tensor\.detach\(\)"):
+        OTHERS[name](weft.tensor(MATRIX, requires_grad=True))
+
+
+def test_the_sentence_names_our_function() -> None:
+    x = weft.ones(2, requires_grad=True)
+    for call, name in (
+        (lambda: np.concatenate([x, x]), "weft.concatenate"),
+        (lambda: np.linalg.norm(x), "weft.linalg.norm"),
+        (lambda: np.stack([np.ones(2), x]), "weft.stack"),
+    ):
+        with pytest.raises(weft.GradientError, match=rf"use {name}\(\)"):
+            call()
+    with pytest.raises(weft.GradientError, match=r"one: call tensor"):
+        np.copy(x)
+
+
+def test_comparisons_lose_nothing() -> None:
+    x = weft.tensor(MATRIX, requires_grad=True)
+    assert np.allclose(x, MATRIX)
+    assert np.array_equal(MATRIX, x)
+    assert np.isclose(x, MATRIX).all()
+    assert np.zeros_like(x).shape == (2, 3)
+    assert np.count_nonzero(x) == 6
+    np.testing.assert_allclose(x.detach(), MATRIX)
+    with pytest.raises(weft.GradientError, match=r"detach\(\)"):
+        np.testing.assert_allclose(x, MATRIX)
+
+
+def test_functions_inside_maps() -> None:
+    def function(x: Any) -> Any:
+        return np.concatenate([x, x]).sum() + np.sum(x)
+
+    assert [r.item() for r in weft.map(function, [weft.ones(2) * i for i in range(3)])] == [
+        0,
+        6,
+        12,
+    ]
+    with pytest.raises(weft.UnsupportedError, match="reads a value"):
+        weft.vmap(function)(weft.ones(3, 2))
+
+
+# ---- other packages ------------------------------------------------------------------------------
+
+
+def test_matplotlib_draws_tensors() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot as plt
+
+    x = weft.linspace(0, 1, 20)
+    try:
+        line = plt.plot(x, x**2)[0]
+        assert line.get_ydata()[-1] == 1
+        assert plt.hist(weft.rand(50), bins=weft.linspace(0, 1, 5))[0].sum() == 50
+        assert plt.imshow(weft.rand(3, 4, 3)).get_array().shape == (3, 4, 3)
+        plt.scatter(x, x, c=x)
+        plt.bar(weft.arange(3), weft.tensor([1.0, 2.0, 3.0]))
+        plt.fill_between(x, x - 1, x + 1)
+        plt.errorbar(x, x, yerr=x)
+        plt.axhline(weft.tensor(0.5))
+        with pytest.raises(RuntimeError, match=r"detach\(\)"):
+            plt.plot(weft.ones(3, requires_grad=True))
+        with weft.lazy():
+            plt.plot(weft.ones(3) * 2)
+    finally:
+        plt.close("all")

@@ -151,6 +151,14 @@ _FROM_NUMPY = {
 }
 
 
+def dtype_of_numpy(kind: Any) -> dtype | None:
+    """Return the dtype that has the elements of a dtype of NumPy's, or None."""
+    import numpy as np  # noqa: PLC0415 - somebody has a dtype of it
+
+    kind = np.dtype(kind)
+    return _FROM_NUMPY.get(kind.name) if kind.isnative else None
+
+
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """Make a tensor that shares the memory of a NumPy array.
 

@@ -14,6 +14,7 @@ from weft import _core
 from weft._core import Tensor
 from weft.functional import (  # noqa: F401 (their composites register themselves)
     activations,  # pyright: ignore[reportUnusedImport]
+    arrays,
     checks,  # pyright: ignore[reportUnusedImport]
     convolution,  # pyright: ignore[reportUnusedImport]
     copies,  # pyright: ignore[reportUnusedImport]
@@ -334,5 +335,7 @@ METHODS.update(PROPERTIES)
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+
+arrays.install({**vars(ops), **OVERLOADS})
 
 __all__ = ["METHODS", "OVERLOADS", "linalg", "masked", "return_types", "signal", "special"]
