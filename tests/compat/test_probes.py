@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.batching.captures import where_made
 from weft.compat import answering_torch
 from weft.compat.probes import notices
 from weft.compat.probes.version import Version
@@ -120,6 +122,36 @@ def test_old_types() -> None:
     assert not isinstance(torch.zeros(2), torch.LongTensor)
     variable = torch.autograd.Variable(torch.ones(2), requires_grad=True)
     assert variable.requires_grad
+    assert isinstance(variable, torch.autograd.Variable)
+    assert not isinstance(1.0, torch.autograd.Variable)
+
+
+def test_classes_go_by_their_names_in_pytorch() -> None:
+    """Packages such as tensorboardX ask for them."""
+    import torch
+
+    assert str(torch.Tensor) == "<class 'torch.Tensor'>"
+    assert str(torch.nn.Parameter) == "<class 'torch.nn.parameter.Parameter'>"
+    for made in (torch.ones(2), torch.nn.Parameter(torch.ones(2))):
+        again = pickle.loads(pickle.dumps(made))
+        assert type(again) is type(made)
+        assert again.tolist() == [1, 1]
+    assert where_made(torch.Tensor) == "weft"  # so that a map still knows it
+
+
+def test_tensorboardx_takes_tensors(tmp_path: Path) -> None:
+    tensorboard = pytest.importorskip("tensorboardX")
+    import torch
+
+    with tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        loss = torch.ones(3, requires_grad=True).sum()
+        writer.add_scalar("loss", loss, 0)
+        writer.add_scalar("number", torch.tensor(1.5).item(), 0)
+        writer.add_scalars("both", {"one": loss, "other": loss.detach()}, 0)
+        writer.add_histogram("weights", torch.nn.Parameter(torch.rand(10)), 0)
+        writer.add_image("image", torch.rand(3, 8, 8), 0)
+        writer.add_images("images", torch.rand(2, 3, 8, 8), 0)
+    assert [path.stat().st_size > 1000 for path in tmp_path.glob("events*")] == [True]
 
 
 def test_assert_close() -> None:

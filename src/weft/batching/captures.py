@@ -415,6 +415,8 @@ def where_made(thing: Any) -> str:
     """Return the module that a function or class was made in: `wraps` copies another one's name."""
     if isinstance(thing, FunctionType):
         return str(thing.__globals__.get("__name__", ""))
+    if thing is _core.Tensor:
+        return "weft"  # under `weft run` it goes by PyTorch's name
     return str(getattr(thing, "__module__", ""))
 
 

@@ -9,8 +9,10 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from weft._core import Tensor
 from weft.compat.forwarding import ForwardingModule, lacking
 from weft.compat.table import FOREIGN, MODULES
+from weft.nn.parameter import Parameter
 
 
 class TorchIsLoadedError(Exception):
@@ -75,9 +77,14 @@ def answering_torch() -> Generator[None, None, None]:
         )
     finder = TorchFinder()
     sys.meta_path.insert(0, finder)
+    # Packages tell by its name whether a class is PyTorch's.
+    own = {kind: kind.__module__ for kind in (Tensor, Parameter)}
+    Tensor.__module__, Parameter.__module__ = "torch", "torch.nn.parameter"
     try:
         yield
     finally:
+        for kind, module in own.items():
+            kind.__module__ = module
         sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
             if isinstance(sys.modules[name], ForwardingModule):

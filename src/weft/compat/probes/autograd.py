@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft._core import Tensor
 
 __all__ = ["Variable"]
 
 
-def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
-    """Return a tensor over the same memory that may ask for a gradient: what PyTorch does today."""
-    del volatile
-    if not requires_grad:
-        return data
-    return data.detach().requires_grad_()
+class _TensorKind(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_TensorKind):
+    """Every tensor is one; called, it gives a tensor over the same memory, as PyTorch's does."""
+
+    def __new__(  # noqa: D102
+        cls, data: Tensor, requires_grad: bool = False, volatile: bool = False
+    ) -> Any:
+        del volatile
+        return data.detach().requires_grad_() if requires_grad else data
