@@ -372,6 +372,56 @@ DIFFERENCES = (
         "raises ValueError",
     ),
     Difference(
+        "",
+        (
+            "Operators take arrays of NumPy's on both sides, with gradients, and promote as between "
+            "tensors; NumPy's other functions are in [numpy.md](numpy.md)."
+        ),
+        """
+        import numpy
+        x = torch.ones(2, requires_grad=True)
+        (numpy.ones(2) * x).sum().backward()
+        x.grad
+        """,
+        "tensor([1., 1.])",
+        "raises TypeError",
+    ),
+    Difference(
+        "",
+        "`tensor += array` writes into the tensor, where PyTorch makes a new one by NumPy's rules.",
+        """
+        import numpy
+        x = torch.ones(2)
+        x += numpy.ones(2)
+        x.dtype
+        """,
+        "torch.float32",
+        "torch.float64",
+    ),
+    Difference(
+        "",
+        "Functions of NumPy's for all elements are ops: `numpy.exp` has a gradient and our dtypes.",
+        """
+        import numpy
+        numpy.isnan(torch.ones(2))
+        """,
+        "tensor([False, False])",
+        "tensor([0, 0], dtype=torch.uint8)",
+    ),
+    Difference(
+        "",
+        (
+            "There is no uint16, uint32 and uint64: NumPy's numbers of these count as ints, and "
+            "arrays are read where a dtype is given."
+        ),
+        """
+        import numpy
+        torch.tensor(numpy.array([1], dtype=numpy.uint16))
+        """,
+        "raises TypeError",
+        "tensor([1], dtype=torch.uint16)",
+    ),
+    Difference(
         "torch.random.fork_rng",
         "keeps the state of the one generator: it has no `devices`",
         """
