@@ -158,8 +158,10 @@ The same seed gives the same random numbers, so a script's losses can be compare
 
 ## When a name is missing
 
-The error says which names are near, and under "missing" below is why. Much of it can be written
-with what is there; [CONTRIBUTING.md](../CONTRIBUTING.md) says how such functions are added.
+The error says why if that is known, where else the name is, or which names are near; it is always
+an AttributeError, so `getattr(torch, name, None)` and `hasattr` work for every name. Much of what
+is missing can be written with what is there; [CONTRIBUTING.md](../CONTRIBUTING.md) says how such
+functions are added.
 `weft.load` reads what PyTorch's `torch.save` wrote, so a part of the work can stay with PyTorch.
 
 ## In numbers

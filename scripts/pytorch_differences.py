@@ -1,4 +1,4 @@
-"""How Weft differs from PyTorch, and why names are missing: the one place for both.
+"""How Weft differs from PyTorch, and why names are missing.
 
 Each difference comes with a program that shows it. tests/architecture/test_coming_from_pytorch.py
 runs it with Weft and tests/oracle/test_differences.py with PyTorch.
@@ -6,11 +6,12 @@ runs it with Weft and tests/oracle/test_differences.py with PyTorch.
 
 from __future__ import annotations
 
-import re
 import textwrap
 import warnings
 from dataclasses import dataclass
 from types import ModuleType
+
+from weft._missing import kind_of
 
 
 @dataclass(frozen=True)
@@ -442,52 +443,9 @@ DIFFERENCES = (
     ),
 )
 
-# Why names are missing: the patterns of each kind, of which the first that is found counts.
-_KINDS = {
-    "deprecated in PyTorch": r"""
-        torch\.nn\.init\.\w+[a-z]$ nn\.utils\.(clip_grad_norm|weight_norm|spectral_norm|remove_\w+)$
-        nn\.Container$ torch\.(range|chain_matmul)$ nn\.Module\.register_backward_hook$
-        (torch|Tensor)\.(lu|qr|svd|cholesky|triangular_solve|symeig|lstsq|solve|matrix_rank)$
-        Tensor\.(volatile|reinforce|new|name)$ autograd\.(variable|NestedIOFunction)$
-    """,
-    "sparse tensors": r"""
-        sparse Sparse coalesce (crow|ccol|col|row)_indices \.(indices|values)(_copy)?$ dense
-        \.(hs|s|ss|ds)p?mm$ addmm$
-    """,
-    "complex numbers": r"""
-        complex Complex \.imag$ polar view_as_real cdouble cfloat chalf stft conj_physical_$
-        \.eig(vals)?$ torch\.fft\.(?!.*freq|.*shift)
-    """,
-    "quantization": r"""
-        quant \.q_ qint quint qscheme int_repr per_channel per_tensor qparams
-    """,
-    "devices and builds of PyTorch": r"""
-        cuda cudnn mkldnn xpu ipu mtia xla maia vulkan [sS]tream \.Event get_device_module cxx11
-        Accelerator device_states DefaultDeviceType has_(mkl|openmp|lapack|spectral)
-    """,
-    "several devices or processes": r"""
-        Distributed SyncBatchNorm DataParallel thread_safe_generator
-    """,
-    "PyTorch's own machinery": r"""
-        Script \.sym_ \.Sym[A-Z] FatalError JITException ir_module parse_ type_comment unify_type
-        \.fork$ \.wait$ torch\.cond$ while_loop DispatchKey \.AVG$ \.SUM$ torch\.Tag$
-        AggregationType PRIVATE_OPS USE_ TYPE_CHECKING LoggerBase classproperty get_file_path
-        multiprocessing_environment from_file init_num_threads SAC_ GraphExec functionalize
-        memory_budget [sS]elective CheckpointPolicy factory_kwargs debug_unwrap grouped_mm scaled_mm
-    """,
-    "storages as objects": r"[sS]torage \.set_$ const_data_ptr is_set_to",
-    "data pipes, which PyTorch gave up": r"""
-        DataPipe datapipe DataChunk validation non_deterministic
-    """,
-    "more dtypes": r"\.u?int\d$ \.uint(16|32|64)$ float8 float4 \.bits \.bit$",
-    "wrong in PyTorch (it never drops the first channel); see LocalResponseNorm": r"CrossMapLRN2d",
-}
 NOT_YET = "not yet"
 
 
 def reason(name: str) -> str:
     """Say why a name of PyTorch is missing, such as "torch.imag"."""
-    for why, patterns in _KINDS.items():
-        if re.search("|".join(patterns.split()), name):
-            return why
-    return NOT_YET
+    return kind_of(name) or NOT_YET

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib as _importlib
 import os as _os
+import sys as _sys
 from importlib import util as _util
 from math import e, inf, nan, pi
 from typing import Any as _Any
@@ -54,6 +55,7 @@ if _blas is not None and _blas.submodule_search_locations:
     _core.set_blas_path(_os.path.join(_blas.submodule_search_locations[0], "lib"))  # noqa: PTH118
 
 from weft import _core_docs, autograd, batching, functional, nn, optim, pytree, random, utils  # noqa: E402
+from weft._missing import MissingName as _MissingName  # noqa: E402
 from weft._printing import set_printoptions  # noqa: E402
 from weft._tensor import (  # noqa: E402
     Size,
@@ -110,8 +112,6 @@ def __getattr__(name: str) -> _Any:
     if name in _LATER:
         value = globals()[name] = getattr(_importlib.import_module(_LATER[name]), name)
         return value
-    if name in {"complex64", "complex128", "cfloat", "cdouble"}:
-        raise UnsupportedError(f"{name}: complex numbers are not supported yet")
     if name in {
         "debug",
         "distributions",
@@ -124,4 +124,4 @@ def __getattr__(name: str) -> _Any:
         probes = _importlib.import_module("weft.compat.probes.top")
         if name in probes.__all__:
             return getattr(probes, name)
-    raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    raise _MissingName(_sys.modules["weft"], name)

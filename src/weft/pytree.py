@@ -24,6 +24,8 @@ from functools import cached_property
 from types import UnionType
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from weft._missing import explain_missing
+
 PyTree: TypeAlias = Any
 Context: TypeAlias = Any
 IsLeaf: TypeAlias = Callable[[PyTree], bool]
@@ -738,3 +740,6 @@ def _path_to(spec: TreeSpec, index: int, tree: PyTree) -> KeyPath:
                 missing += spec.nodes[at].arity - 1
                 at += 1
     return tuple(path)
+
+
+explain_missing(__name__)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from weft._core import Generator, Tensor, default_generator
+from weft._missing import explain_missing
 
 if TYPE_CHECKING:
     import collections.abc
@@ -130,3 +131,6 @@ def _reduce(generator: Generator) -> tuple[object, tuple[Tensor]]:
 
 # A copy goes on where the generator is: datasets take theirs along to worker processes.
 copyreg.pickle(Generator, _reduce)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+
+explain_missing(__name__)

@@ -50,7 +50,7 @@ def test_a_traceback_ends_in_the_script(tmp_path: Path) -> None:
     got = run_on_weft(tmp_path, "import torch\ntorch.nn.Linaer(2, 3)")
     assert got.returncode == 1
     assert got.stderr.count("File ") == 1
-    assert "AttributeError: Weft has no torch.nn.Linaer; near are torch.nn.Linear" in got.stderr
+    assert "AttributeError: Weft has no torch.nn.Linaer; near is torch.nn.Linear" in got.stderr
 
 
 def test_a_script_that_is_not_there(tmp_path: Path) -> None:

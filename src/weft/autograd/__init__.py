@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from weft import _core
 from weft._core import Node
+from weft._missing import MissingName
 from weft._tensor import Tensor
 from weft._vmap import vmap
 from weft.autograd import functional, graph
@@ -42,7 +44,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in {"detect_anomaly", "is_anomaly_enabled", "set_detect_anomaly"}:
         return getattr(import_module("weft.debug.anomaly"), name)
-    raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
+    raise MissingName(sys.modules[__name__], name)
 
 
 def _as_tuple(given: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:

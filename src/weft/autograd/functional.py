@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from weft import _core
+from weft._missing import explain_missing
 from weft._tensor import Tensor
 from weft._vmap import vmap
 from weft.autograd.grad_mode import enable_grad
@@ -412,3 +413,6 @@ def hvp(
         (tensor(9.), tensor([ 6., 12.]))
     """
     return vhp(func, inputs, v, create_graph, strict)
+
+
+explain_missing(__name__)

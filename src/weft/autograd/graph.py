@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft import _core
 from weft._core import Node
+from weft._missing import explain_missing
 from weft._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -188,3 +189,6 @@ def walk(start: Tensor | Node | None) -> Iterator[Node]:
             if function is not None and function not in seen:
                 seen.add(function)
                 waiting.append(function)
+
+
+explain_missing(__name__)

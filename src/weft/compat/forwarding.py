@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from types import ModuleType
 from typing import Any
 
-from weft import _core
-from weft.compat.table import MODULES, REASONS
+from weft._missing import MissingName, why_missing
+from weft.compat.table import MODULES
 
 _NOTHING = object()
 
@@ -49,7 +48,7 @@ class ForwardingModule(ModuleType):
             except ModuleNotFoundError as error:
                 raise AttributeError(str(error)) from None
         if value is _NOTHING:
-            raise AttributeError(lacking(self.__name__, name, self))
+            raise MissingName(self, name, f"Weft has no {full}")
         self.__dict__[name] = value
         return value
 
@@ -59,8 +58,6 @@ class ForwardingModule(ModuleType):
                 return getattr(source, name)
             except AttributeError:
                 continue
-            except _core.UnsupportedError as error:
-                raise AttributeError(f"{self.__name__}.{name}: {error}") from None
         return _NOTHING
 
     def _public(self) -> list[str]:
@@ -78,18 +75,7 @@ class ForwardingModule(ModuleType):
 
 def lacking(parent: str, name: str, module: ModuleType | None = None) -> str:
     """Say that Weft lacks a name, why if that is known, and what is near."""
-    full = f"{parent}.{name}"
-    text = f"Weft has no {full}"
-    if full in REASONS:
-        return f"{text}: {REASONS[full]}"
-    near = _near(name, [] if module is None else dir(module))
-    return f"{text}; near are {', '.join(f'{parent}.{each}' for each in near)}" if near else text
-
-
-def _near(name: str, names: list[str]) -> list[str]:
-    by_lower: dict[str, str] = {each.lower(): each for each in names if not each.startswith("_")}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.75)
-    return [by_lower[each] for each in found]
+    return f"Weft has no {parent}.{name}{why_missing(parent, name, module)}"
 
 
 def _source(place: str) -> Any:

@@ -108,18 +108,6 @@ for _folder, _names in _FILES.items():
         _own = f"{MODULES[_folder][0]}.{_name}"
         MODULES[f"{_folder}.{_name}"] = (_own, *MODULES[_folder])
 
-# Why some names are not there.
-REASONS: dict[str, str] = {
-    "torch.complex128": "complex numbers are not supported yet",
-    "torch.complex64": "complex numbers are not supported yet",
-    "torch.fx": "there is no symbolic tracer; weft.tracing records runs",
-    "torch.hub": "nothing is fetched from the network",
-    "torch.sparse": "there are no sparse tensors",
-    "torch.sparse_coo_tensor": "there are no sparse tensors",
-    "torch.utils.cpp_extension": "PyTorch's C++ extensions need PyTorch itself",
-    "torch.utils.tensorboard": "`weft view` shows a run; the package tensorboardX writes its files",
-}
-
 _BUILT_ON_TORCH = (
     "{} is compiled against PyTorch itself and cannot run on Weft; {} without it, or run the "
     "script with PyTorch."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft._missing import explain_missing
 from weft.debug.comparing import Comparison, compare
 from weft.debug.gradients import NoGradient, why_no_grad
 from weft.debug.graph import graph_text, keep_values, print_graph
@@ -39,3 +40,5 @@ __all__ = [
     "why_alive",
     "why_no_grad",
 ]
+
+explain_missing(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft._missing import explain_missing
 from weft.distributions import constraints, kl, transforms
 from weft.distributions.bernoulli import Bernoulli
 from weft.distributions.categorical import Categorical
@@ -83,3 +84,5 @@ __all__ = [
     "register_kl",
     "transforms",
 ]
+
+explain_missing(__name__)

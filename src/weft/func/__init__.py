@@ -1,5 +1,6 @@
 """Function transforms: derivatives, `vmap` and modules as functions, nested in any way."""
 
+from weft._missing import explain_missing
 from weft._vmap import vmap
 from weft.func.derivatives import grad, grad_and_value, jvp, linearize, vjp
 from weft.func.jacobians import hessian, jacfwd, jacrev
@@ -18,3 +19,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+explain_missing(__name__)

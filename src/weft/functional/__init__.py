@@ -12,6 +12,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.functional import (  # noqa: F401 (their composites register themselves)
     activations,  # pyright: ignore[reportUnusedImport]
     arrays,
@@ -339,3 +340,5 @@ for _name, _method in METHODS.items():
 arrays.install({**vars(ops), **OVERLOADS})
 
 __all__ = ["METHODS", "OVERLOADS", "linalg", "masked", "return_types", "signal", "special"]
+
+explain_missing(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft import _core
+from weft._missing import explain_missing
 from weft.functional.factoring import (
     cholesky,
     cholesky_ex,
@@ -101,3 +102,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+explain_missing(__name__)

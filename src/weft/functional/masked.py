@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.functional import reductions
 from weft.functional.checks import wrap_dim
 from weft.functional.creation import ones_like
@@ -326,3 +327,5 @@ __all__ = [
     "sum",
     "var",
 ]
+
+explain_missing(__name__)

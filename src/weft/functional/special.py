@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.functional.elementwise import exp2, logit, round, sinc
 from weft.functional.polynomials import (
     chebyshev_polynomial_t,
@@ -176,3 +177,5 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+explain_missing(__name__)

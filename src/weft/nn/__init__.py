@@ -1,5 +1,6 @@
 """Modules: parts of models that own parameters."""
 
+from weft._missing import explain_missing
 from weft.nn import functional, init, utils
 from weft.nn.activation import (
     CELU,
@@ -323,3 +324,5 @@ __all__ = [
     "init",
     "utils",
 ]
+
+explain_missing(__name__)

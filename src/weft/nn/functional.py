@@ -11,6 +11,7 @@ from typing import Any
 
 from weft import _core
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.autograd import no_grad
 from weft.functional import activations
 from weft.functional.activations import hardshrink, softshrink, softsign, tanhshrink
@@ -708,3 +709,6 @@ def upsample(
         torch.Size([1, 3, 8, 8])
     """
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+explain_missing(__name__)

@@ -6,6 +6,7 @@ import math
 
 from weft import _core
 from weft._core import Generator, Tensor
+from weft._missing import explain_missing
 from weft.autograd import no_grad
 from weft.functional import creation
 
@@ -372,3 +373,6 @@ def sparse_(
         for column in range(columns):
             tensor[creation.randperm(rows, generator=generator)[:zeros], column] = 0
     return tensor
+
+
+explain_missing(__name__)

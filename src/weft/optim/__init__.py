@@ -1,5 +1,6 @@
 """Optimizers, and schedulers of their learning rates."""
 
+from weft._missing import explain_missing
 from weft.optim import lr_scheduler, swa_utils
 from weft.optim.adam import Adam, AdamW
 from weft.optim.adam_kin import Adamax, NAdam, RAdam
@@ -26,3 +27,5 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+explain_missing(__name__)

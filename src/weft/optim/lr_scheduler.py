@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
+from weft._missing import explain_missing
 from weft.optim.optimizer import Group, Optimizer
 
 
@@ -1029,3 +1030,6 @@ def _set_momentum(group: Group, momentum: float) -> None:
         group["momentum"] = momentum
     else:
         group["betas"] = (momentum, *group["betas"][1:])
+
+
+explain_missing(__name__)

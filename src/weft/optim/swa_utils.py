@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, cast
 
 from weft._core import Tensor, ops
+from weft._missing import explain_missing
 from weft.autograd import no_grad
 from weft.batching.scope import at_once
 from weft.nn.module import Module
@@ -217,3 +218,6 @@ class SWALR(LRScheduler):
                 start = (group["lr"] - before * group["swa_lr"]) / (1 - before)
             rates.append(group["swa_lr"] * now + start * (1 - now))
         return rates
+
+
+explain_missing(__name__)

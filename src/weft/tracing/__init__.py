@@ -1,5 +1,6 @@
 """Runs as plain data: what was recorded, what ran, what Python read, and where."""
 
+from weft._missing import explain_missing
 from weft.tracing.fold import Folded, Group, fold
 from weft.tracing.json_format import TraceFormatError, from_data, from_json, to_data, to_json
 from weft.tracing.model import (
@@ -52,3 +53,5 @@ __all__ = [
     "to_data",
     "to_json",
 ]
+
+explain_missing(__name__)

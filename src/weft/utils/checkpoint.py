@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from weft import _core
+from weft._missing import explain_missing
 from weft._tensor import Tensor
 from weft.autograd.graph import saved_tensors_hooks
 
@@ -295,3 +296,6 @@ def checkpoint_sequential(
         )
         start += size
     return run(start, len(steps))(input)
+
+
+explain_missing(__name__)

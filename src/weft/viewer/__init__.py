@@ -1,5 +1,6 @@
 """See graphs: as a tree, a picture, a page; several in one; the difference of two."""
 
+from weft._missing import explain_missing
 from weft.viewer.api import graph, merge
 from weft.viewer.diff import Diff, diff
 from weft.viewer.differences import Change
@@ -22,3 +23,5 @@ __all__ = [
     "page_html",
     "page_of",
 ]
+
+explain_missing(__name__)

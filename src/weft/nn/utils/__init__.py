@@ -1,5 +1,6 @@
 """Helpers for gradients, parameters and sequences."""
 
+from weft._missing import explain_missing
 from weft.nn.utils import parametrizations, parametrize, prune, rnn
 from weft.nn.utils.clip_grad import (
     clip_grad_norm_,
@@ -41,3 +42,5 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+explain_missing(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft._core import Tensor, ops
+from weft._missing import explain_missing
 from weft.autograd import no_grad
 from weft.batching.scope import at_once
 from weft.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -120,3 +121,6 @@ def spectral_norm(
         dim = 1 if isinstance(module, TRANSPOSED) else 0
     step = _SpectralNorm(weight, n_power_iterations, dim, eps)
     return parametrize.register_parametrization(module, name, step)
+
+
+explain_missing(__name__)

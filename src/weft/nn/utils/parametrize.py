@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.autograd import no_grad
 from weft.batching.mapping import held
 from weft.nn.containers import ModuleDict, ModuleList
@@ -221,3 +222,6 @@ def type_before_parametrizations(module: Module) -> type:
     """Return the class that a module had before its tensors were parametrized."""
     kind = type(module)
     return kind.__bases__[0] if kind.__name__.startswith("Parametrized") else kind
+
+
+explain_missing(__name__)

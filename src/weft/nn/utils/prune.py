@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft._core import Tensor, ops
+from weft._missing import explain_missing
 from weft.functional.creation import ones_like, rand_like, zeros_like
 from weft.functional.linear_algebra import norm
 from weft.functional.selection import topk
@@ -402,3 +403,6 @@ def is_pruned(module: Module) -> bool:
         for each in module.modules()
         for hook in _hooks(each).values()
     )
+
+
+explain_missing(__name__)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from weft import _core
 from weft._core import Tensor
+from weft._missing import explain_missing
 from weft.nn import functional as F
 
 ops = _core.ops
@@ -245,3 +246,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+explain_missing(__name__)

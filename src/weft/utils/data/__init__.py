@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft._missing import explain_missing
 from weft.utils.data.collating import default_collate, default_convert, ragged_collate
 from weft.utils.data.dataloader import DataLoader
 from weft.utils.data.dataset import (
@@ -46,3 +47,5 @@ __all__ = [
     "ragged_collate",
     "random_split",
 ]
+
+explain_missing(__name__)
