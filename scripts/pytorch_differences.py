@@ -76,6 +76,16 @@ DIFFERENCES = (
     ),
     Difference(
         "",
+        (
+            "Dtypes and sizes print as `weft.float32` and `weft.Size([3])`; under `weft run` as "
+            "PyTorch's."
+        ),
+        "torch.zeros(3).dtype, torch.zeros(3).shape",
+        "(weft.float32, weft.Size([3]))",
+        "(torch.float32, torch.Size([3]))",
+    ),
+    Difference(
+        "",
         "`memory_format` is accepted by `.to` and changes nothing; other methods do not take it.",
         "torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()",
         "(12, 4, 2, 1)",
@@ -216,7 +226,7 @@ DIFFERENCES = (
 
         y.dtype
         """,
-        "torch.float32",
+        "weft.float32",
         "torch.bfloat16",
     ),
     Difference(
@@ -291,7 +301,7 @@ DIFFERENCES = (
         "torch.convolution",
         "takes neither `transposed` nor `output_padding`; the other arguments have defaults",
         "torch.convolution(torch.ones(1, 1, 5), torch.ones(1, 1, 3), padding=[1]).shape",
-        "torch.Size([1, 1, 5])",
+        "weft.Size([1, 1, 5])",
         "raises TypeError",
     ),
     Difference(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft import _core
 from weft._printing import format_tensor, get_printoptions, printoptions, set_printoptions
 
 
@@ -623,7 +624,9 @@ CASES = [
 @pytest.fixture(autouse=True)
 def _default_options() -> Iterator[None]:
     set_printoptions(profile="default")
+    before = _core.set_shown_package("torch")  # as under `weft run`
     yield
+    _core.set_shown_package(before)
     set_printoptions(profile="default")
 
 

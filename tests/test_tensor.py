@@ -456,7 +456,7 @@ def test_facts() -> None:
     x = weft.zeros(2, 3, dtype=weft.float64)
     assert x.shape == (2, 3)
     assert isinstance(x.shape, weft.Size)
-    assert repr(x.shape) == "torch.Size([2, 3])"
+    assert repr(x.shape) == "weft.Size([2, 3])"
     assert x.shape.numel() == 6
     assert x.shape[:1] == (2,)
     assert isinstance(x.shape[:1], weft.Size)
@@ -481,7 +481,7 @@ def test_facts() -> None:
 
 
 def test_dtypes() -> None:
-    assert repr(weft.float32) == "torch.float32"
+    assert repr(weft.float32) == "weft.float32"
     assert weft.float is weft.float32
     assert weft.long is weft.int64
     assert weft.float16.itemsize == 2

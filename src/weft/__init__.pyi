@@ -1420,7 +1420,7 @@ def batched_matmul(input: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> weft.batched_matmul(weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
-        torch.Size([4, 2, 5])
+        weft.Size([4, 2, 5])
     """
 def batched_matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of batched_matmul over input and return it."""
@@ -1508,7 +1508,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Example:
         >>> weft.bmm(weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
-        torch.Size([4, 2, 5])
+        weft.Size([4, 2, 5])
     """
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Write the result of bmm over input and return it."""
@@ -1532,9 +1532,9 @@ def cat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     Example:
         >>> x = weft.zeros(2, 3)
         >>> weft.cat([x, x]).shape
-        torch.Size([4, 3])
+        weft.Size([4, 3])
         >>> weft.cat([x, x], dim=1).shape
-        torch.Size([2, 6])
+        weft.Size([2, 6])
     """
 def ceil(input: Tensor) -> Tensor:
     """Rounds each element up.
@@ -1631,9 +1631,9 @@ def concat(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     Example:
         >>> x = weft.zeros(2, 3)
         >>> weft.cat([x, x]).shape
-        torch.Size([4, 3])
+        weft.Size([4, 3])
         >>> weft.cat([x, x], dim=1).shape
-        torch.Size([2, 6])
+        weft.Size([2, 6])
     """
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors along an existing dimension.
@@ -1643,9 +1643,9 @@ def concatenate(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     Example:
         >>> x = weft.zeros(2, 3)
         >>> weft.cat([x, x]).shape
-        torch.Size([4, 3])
+        weft.Size([4, 3])
         >>> weft.cat([x, x], dim=1).shape
-        torch.Size([2, 6])
+        weft.Size([2, 6])
     """
 def contiguous(input: Tensor) -> Tensor:
     """Returns the tensor itself if its elements lie in a row, otherwise a copy.
@@ -2006,7 +2006,7 @@ def expm1(input: Tensor) -> Tensor:
 
     Example:
         >>> weft.expm1(weft.tensor([1e-8], dtype=weft.float64))  # exp(x) - 1 would have lost it
-        tensor([1.0000e-08], dtype=torch.float64)
+        tensor([1.0000e-08], dtype=weft.float64)
     """
 def expm1_(input: Tensor) -> Tensor:
     """Write the result of expm1 over input and return it."""
@@ -2429,7 +2429,7 @@ def linalg_cholesky_ex(
     Example:
         >>> weft.linalg_cholesky_ex(weft.tensor([[4.0, 2.0], [2.0, 2.0]]))
         (tensor([[2., 0.],
-                [1., 1.]]), tensor(0, dtype=torch.int32))
+                [1., 1.]]), tensor(0, dtype=weft.int32))
     """
 def linalg_eigh(A: Tensor, UPLO: str = 'L') -> tuple[Tensor, Tensor]:
     """Returns the eigenvalues of symmetric matrices in rising order, and their eigenvectors as
@@ -2455,7 +2455,7 @@ def linalg_lu_factor_ex(
     Example:
         >>> factors, pivots, info = weft.linalg_lu_factor_ex(weft.tensor([[0.0, 1.0], [2.0, 3.0]]))
         >>> pivots  # which row each one was exchanged with, from 1
-        tensor([2, 2], dtype=torch.int32)
+        tensor([2, 2], dtype=weft.int32)
     """
 def linalg_qr(A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
     """Factors matrices into Q @ R, Q with orthonormal columns and R upper triangular.
@@ -2465,7 +2465,7 @@ def linalg_qr(A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
     Example:
         >>> Q, R = weft.linalg_qr(weft.tensor([[3.0], [4.0]]))
         >>> Q.shape, R.shape
-        (torch.Size([2, 1]), torch.Size([1, 1]))
+        (weft.Size([2, 1]), weft.Size([1, 1]))
     """
 def linalg_solve_ex(
     A: Tensor,
@@ -2675,7 +2675,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         >>> weft.matmul(weft.ones(2, 3), weft.ones(3))
         tensor([3., 3.])
         >>> weft.matmul(weft.ones(4, 2, 3), weft.ones(3, 5)).shape
-        torch.Size([4, 2, 5])
+        weft.Size([4, 2, 5])
     """
 def matmul_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of matmul over input and return it."""
@@ -2878,7 +2878,7 @@ def outer_sum(input: Tensor, other: Tensor) -> Tensor:
 
     Example:
         >>> weft.outer_sum(weft.ones(4, 2), weft.ones(4, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
 def outer_sum_(input: Tensor, other: Tensor) -> Tensor:
     """Write the result of outer_sum over input and return it."""
@@ -2895,7 +2895,7 @@ def permute(input: Tensor, dims: _int | Sequence[_int]) -> Tensor:
 
     Example:
         >>> weft.permute(weft.zeros(2, 3, 5), (2, 0, 1)).shape
-        torch.Size([5, 2, 3])
+        weft.Size([5, 2, 3])
     """
 @overload
 def permute(input: Tensor, *dims: _int) -> Tensor:
@@ -2903,7 +2903,7 @@ def permute(input: Tensor, *dims: _int) -> Tensor:
 
     Example:
         >>> weft.permute(weft.zeros(2, 3, 5), (2, 0, 1)).shape
-        torch.Size([5, 2, 3])
+        weft.Size([5, 2, 3])
     """
 def pinv_of(A: Tensor, pinv: Tensor) -> Tensor:
     """Returns `pinv`, the pseudoinverses of A, with their gradient for A: that of a matrix whose
@@ -3340,7 +3340,7 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     Example:
         >>> x = weft.zeros(1, 2, 1)
         >>> weft.squeeze(x).shape, weft.squeeze(x, 0).shape
-        (torch.Size([2]), torch.Size([2, 1]))
+        (weft.Size([2]), weft.Size([2, 1]))
     """
 def stack(tensors: Sequence[Tensor], dim: _int = 0) -> Tensor:
     """Joins tensors of one shape along a new dimension.
@@ -3385,7 +3385,7 @@ def sum(
         >>> weft.sum(x, dim=0)
         tensor([4, 6])
         >>> weft.sum(x, dim=0, keepdim=True).shape
-        torch.Size([1, 2])
+        weft.Size([1, 2])
     """
 def sum_(
     input: Tensor,
@@ -3400,14 +3400,14 @@ def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 
     Example:
         >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
-        torch.Size([5, 3, 2])
+        weft.Size([5, 3, 2])
     """
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Returns a view with two dimensions swapped.
 
     Example:
         >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
-        torch.Size([5, 3, 2])
+        weft.Size([5, 3, 2])
     """
 def t(input: Tensor) -> Tensor:
     """Transposes a matrix; tensors of fewer dimensions stay as they are.
@@ -3438,7 +3438,7 @@ def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 
     Example:
         >>> weft.transpose(weft.zeros(2, 3, 5), 0, 2).shape
-        torch.Size([5, 3, 2])
+        weft.Size([5, 3, 2])
     """
 def trunc(input: Tensor) -> Tensor:
     """Rounds each element toward zero.
@@ -3483,7 +3483,7 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
 
     Example:
         >>> weft.unsqueeze(weft.zeros(3), 0).shape, weft.unsqueeze(weft.zeros(3), -1).shape
-        (torch.Size([1, 3]), torch.Size([3, 1]))
+        (weft.Size([1, 3]), weft.Size([3, 1]))
     """
 def var_(
     input: Tensor,
@@ -3527,7 +3527,7 @@ def view_dtype(input: Tensor, dtype: _dtype) -> Tensor:
 
     Example:
         >>> weft.view_dtype(weft.ones(2), weft.int32)  # x.view(weft.int32)
-        tensor([1065353216, 1065353216], dtype=torch.int32)
+        tensor([1065353216, 1065353216], dtype=weft.int32)
     """
 def xlogy(input: Tensor | _Number, other: Tensor | _Number) -> Tensor:
     """Computes input * log(other), which is 0 where input is 0 and other is a number.

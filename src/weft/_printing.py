@@ -14,6 +14,8 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from weft import _core
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _PREFIX = "tensor("
@@ -267,7 +269,7 @@ def format_tensor(
     Example:
         >>> print(format_tensor(np.ones((2, 2)), dtype_name="float64", shape=(2, 2)))
         tensor([[1., 1.],
-                [1., 1.]], dtype=torch.float64)
+                [1., 1.]], dtype=weft.float64)
     """
     if data.shape != tuple(shape):
         raise ValueError(f"format_tensor: data has shape {data.shape}, not {tuple(shape)}")
@@ -286,7 +288,7 @@ def format_tensor(
     if is_size_shown:
         suffixes.append(f"size={tuple(shape)}")
     if dtype_name not in self_evident:
-        suffixes.append(f"dtype=torch.{dtype_name}")
+        suffixes.append(f"dtype={_core.shown_package()}.{dtype_name}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:

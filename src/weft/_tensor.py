@@ -36,7 +36,7 @@ class Size(tuple[int, ...]):
     Example:
         >>> import weft
         >>> weft.zeros(2, 3).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ class Size(tuple[int, ...]):
         return count
 
     def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
+        return f"{_core.shown_package()}.Size({list(self)})"
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> int: ...
@@ -699,7 +699,7 @@ def _caster(name: str, wanted: dtype) -> Callable[[Tensor], Tensor]:
     Example:
         >>> import weft
         >>> weft.zeros(2).{name}().dtype
-        torch.{wanted.name}
+        weft.{wanted.name}
     """
     return cast
 
@@ -824,7 +824,7 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: dtype | None = None, **option
     Example:
         >>> import weft
         >>> weft.zeros(1, dtype=weft.float64).new_tensor([1, 2])
-        tensor([1., 2.], dtype=torch.float64)
+        tensor([1., 2.], dtype=weft.float64)
     """
     return tensor(data, dtype=dtype or self.dtype, **options)
 
@@ -862,7 +862,7 @@ def _new_filled(name: str) -> Callable[..., Tensor]:
     Example:
         >>> import weft
         >>> weft.tensor([1, 2]).new_{name}(3).dtype
-        torch.int64
+        weft.int64
     """
     return new
 

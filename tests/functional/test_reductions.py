@@ -30,7 +30,7 @@ def test_results_have_names(name, call):
     assert result.values is values
     assert result.indices is indices
     assert weft.equal(X.gather(1, indices.reshape(2, -1)), values.reshape(2, -1))
-    assert repr(result).startswith(f"torch.return_types.{name}(\nvalues=tensor(")
+    assert repr(result).startswith(f"weft.return_types.{name}(\nvalues=tensor(")
 
 
 def test_extremes():

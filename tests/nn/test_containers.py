@@ -101,7 +101,7 @@ def test_parameter_list():
     assert items[2].shape == (5,)
     items += [weft.zeros(1)]
     assert len(items[1:]) == 3
-    assert "(0): Parameter containing: [torch.float32 of size 2]" in repr(items)
+    assert "(0): Parameter containing: [weft.float32 of size 2]" in repr(items)
     with pytest.raises(IndexError, match="9"):
         items[9]
     with pytest.raises(TypeError, match="values"):

@@ -289,6 +289,8 @@ void set_default_dtype(nb::handle dtype) {
   graph::set_default_dtype(dtype_from(dtype.ptr()));
 }
 
+std::string shown_package = "weft";  // what dtypes say that they belong to
+
 void set_size_type(const nb::type_object& type) {
   if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), &PyTuple_Type)) {
     raise(PyExc_TypeError, "a subclass of tuple is needed");
@@ -327,7 +329,7 @@ void define_dtypes(nb::module_& module) {
               "itemsize", [](DTypeObject self) { return tensor::item_size(self.dtype); },
               "Bytes of one element.")
           .def_prop_ro("name", &DTypeObject::name, "The name, such as 'float32'.")
-          .def("__repr__", [](DTypeObject self) { return "torch." + self.name(); })
+          .def("__repr__", [](DTypeObject self) { return shown_package + "." + self.name(); })
           .def("__reduce__", &DTypeObject::name, "Pickle by name.");
   type.attr("__module__") = "weft";
   dtype_type = reinterpret_cast<PyTypeObject*>(type.ptr());
@@ -370,6 +372,13 @@ void define_reading(nb::module_& module) {
         exchange_tensors(tensor.ptr(), view.ptr());
       },
       "Make a view of a tensor its value.");
+  module.def(
+      "set_shown_package",
+      [](std::string name) { return std::exchange(shown_package, std::move(name)); },
+      "Set the package that dtypes and sizes print as theirs, and return the one before.");
+  module.def(
+      "shown_package", [] { return shown_package; },
+      "Return the package that dtypes and sizes print as theirs.");
   module.def("set_size_type", set_size_type, "Set the class of Tensor.shape.");
 }
 

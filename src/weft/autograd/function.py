@@ -264,7 +264,7 @@ class Function:
             ...         return Twice.apply(x), in_dims[0]
             >>> weft.vmap(Twice.apply)(weft.ones(2, 3)).shape
             2 examples at once
-            torch.Size([2, 3])
+            weft.Size([2, 3])
         """
         raise NotImplementedError("vmap is not implemented.")
 

@@ -9,6 +9,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from weft import _core
 from weft._core import Tensor
 from weft.compat.forwarding import ForwardingModule, lacking
 from weft.compat.table import FOREIGN, MODULES
@@ -56,7 +57,7 @@ class TorchFinder(MetaPathFinder, Loader):
 
 @contextmanager
 def answering_torch() -> Generator[None, None, None]:
-    """Answer `import torch` with Weft inside a block.
+    """Answer `import torch` with Weft inside a block, where dtypes and sizes print as PyTorch's.
 
     Raises:
         TorchIsLoadedError: if PyTorch itself was imported before.
@@ -80,9 +81,11 @@ def answering_torch() -> Generator[None, None, None]:
     # Packages tell by its name whether a class is PyTorch's.
     own = {kind: kind.__module__ for kind in (Tensor, Parameter)}
     Tensor.__module__, Parameter.__module__ = "torch", "torch.nn.parameter"
+    shown = _core.set_shown_package("torch")
     try:
         yield
     finally:
+        _core.set_shown_package(shown)
         for kind, module in own.items():
             kind.__module__ = module
         sys.meta_path.remove(finder)

@@ -54,7 +54,7 @@ class Distribution:
         >>> from weft import distributions
         >>> normal = distributions.Normal(weft.zeros(3), 1.0)
         >>> isinstance(normal, distributions.Distribution), normal.batch_shape
-        (True, torch.Size([3]))
+        (True, weft.Size([3]))
     """
 
     has_rsample = False
@@ -173,7 +173,7 @@ class Distribution:
         Example:
             >>> from weft import distributions
             >>> distributions.Normal(0.0, 1.0).sample_n(3).shape
-            torch.Size([3])
+            weft.Size([3])
         """
         return self.sample((n,))
 
@@ -254,7 +254,7 @@ class Distribution:
         Example:
             >>> from weft import distributions
             >>> distributions.Normal(0.0, 1.0).expand((3,)).batch_shape
-            torch.Size([3])
+            weft.Size([3])
         """
         wanted, present = as_shape(batch_shape), len(self._batch_shape)
         made = copy.copy(self)

@@ -26,7 +26,7 @@ class Normal(Distribution):
         >>> standard.log_prob(weft.tensor(0.0))
         tensor(-0.9189)
         >>> standard.sample((3,)).shape
-        torch.Size([3])
+        weft.Size([3])
     """
 
     has_rsample = True

@@ -166,7 +166,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         >>> from weft import distributions as D
         >>> soft = D.RelaxedOneHotCategorical(weft.tensor(0.5), probs=weft.tensor([0.2, 0.8]))
         >>> soft.rsample().shape
-        torch.Size([2])
+        weft.Size([2])
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class RelaxedBernoulli(TransformedDistribution):
         >>> import weft
         >>> from weft import distributions as D
         >>> D.RelaxedBernoulli(weft.tensor(0.5), probs=weft.tensor([0.5])).rsample().shape
-        torch.Size([1])
+        weft.Size([1])
     """
 
     def __init__(

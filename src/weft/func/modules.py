@@ -83,7 +83,7 @@ def stack_module_state(
         >>> def call(parameters, buffers, x):
         ...     return functional_call(models[0], (parameters, buffers), x)
         >>> vmap(call, in_dims=(0, 0, None))(parameters, buffers, weft.ones(4, 2)).shape
-        torch.Size([3, 4, 1])
+        weft.Size([3, 4, 1])
     """
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got none")

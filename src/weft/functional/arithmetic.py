@@ -138,7 +138,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     Example:
         >>> import weft
         >>> weft.float_power(weft.tensor([1, 2]), 3).dtype  # always in double precision
-        torch.float64
+        weft.float64
     """
     return ops.pow(_as_double(input), _as_double(exponent))
 

@@ -103,7 +103,7 @@ def multi_head_attention_forward(
         >>> attention = weft.nn.MultiheadAttention(8, num_heads=2)  # it calls this function
         >>> x = weft.zeros(5, 1, 8)
         >>> attention(x, x, x)[0].shape
-        torch.Size([5, 1, 8])
+        weft.Size([5, 1, 8])
     """
     alone = query.ndim == 2
     if alone:

@@ -50,7 +50,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     Example:
         >>> import weft
         >>> weft.broadcast_shapes((3, 1), (2,))
-        torch.Size([3, 2])
+        weft.Size([3, 2])
     """
     several = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     rank = max((len(shape) for shape in several), default=0)

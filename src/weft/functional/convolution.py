@@ -117,9 +117,9 @@ def conv2d(
         >>> import weft
         >>> images, filters = weft.zeros(8, 3, 32, 32), weft.zeros(16, 3, 5, 5)
         >>> weft.conv2d(images, filters).shape
-        torch.Size([8, 16, 28, 28])
+        weft.Size([8, 16, 28, 28])
         >>> weft.conv2d(images, filters, stride=2, padding=2).shape
-        torch.Size([8, 16, 16, 16])
+        weft.Size([8, 16, 16, 16])
     """
     if isinstance(padding, str):
         input, padding = same_padding("conv2d", input, weight, (stride, padding, dilation))
@@ -185,7 +185,7 @@ def conv_transpose2d(
     Example:
         >>> import weft
         >>> weft.conv_transpose2d(weft.zeros(1, 8, 4, 4), weft.zeros(8, 3, 2, 2), stride=2).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
     options = (stride, padding, output_padding, dilation, groups)
     return _over_images(ops.convolution_transpose, "conv_transpose2d", input, weight, bias, options)

@@ -95,7 +95,7 @@ def permute_copy(input: Tensor, dims: Any) -> Tensor:
     Example:
         >>> import weft
         >>> weft.permute_copy(weft.zeros(2, 3, 5), (2, 0, 1)).shape
-        torch.Size([5, 2, 3])
+        weft.Size([5, 2, 3])
     """
     return ops.clone(ops.permute(input, dims))
 
@@ -157,7 +157,7 @@ def squeeze_copy(input: Tensor, dim: Any = None) -> Tensor:
     Example:
         >>> import weft
         >>> weft.squeeze_copy(weft.zeros(1, 2, 1)).shape
-        torch.Size([2])
+        weft.Size([2])
     """
     return ops.clone(input.squeeze() if dim is None else input.squeeze(dim))
 
@@ -182,7 +182,7 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Example:
         >>> import weft
         >>> weft.transpose_copy(weft.zeros(2, 3), 0, 1).shape
-        torch.Size([3, 2])
+        weft.Size([3, 2])
     """
     return ops.clone(ops.transpose(input, dim0, dim1))
 
@@ -219,7 +219,7 @@ def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
     Example:
         >>> import weft
         >>> weft.unsqueeze_copy(weft.zeros(3), 0).shape
-        torch.Size([1, 3])
+        weft.Size([1, 3])
     """
     return ops.clone(ops.unsqueeze(input, dim))
 
@@ -231,7 +231,7 @@ def view_copy(input: Tensor, size: Any) -> Tensor:
     Example:
         >>> import weft
         >>> weft.view_copy(weft.zeros(2, 3), (6,)).shape
-        torch.Size([6])
+        weft.Size([6])
     """
     return ops.clone(input.view(size))
 

@@ -100,7 +100,7 @@ def empty(
     Example:
         >>> import weft
         >>> weft.empty(2, 3).shape  # the values are whatever the memory held
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     size = _sizes("empty", size, ignored)
     return finished(ops.zeros(*size, dtype=dtype), device, requires_grad)
@@ -181,7 +181,7 @@ def empty_like(
     Example:
         >>> import weft
         >>> weft.empty_like(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     _check("empty_like", ignored)
     return finished(ops.zeros_like(input, dtype=dtype), device, requires_grad)
@@ -360,7 +360,7 @@ def scalar_tensor(
     Example:
         >>> import weft
         >>> weft.scalar_tensor(2.5).shape
-        torch.Size([])
+        weft.Size([])
     """
     _check("scalar_tensor", ignored)
     made = ops.full((), s, dtype=dtype or _core.get_default_dtype())
@@ -437,7 +437,7 @@ def rand_like(
     Example:
         >>> import weft
         >>> weft.rand_like(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     _check("rand_like", ignored)
     made = in_memory_order(
@@ -460,7 +460,7 @@ def randn_like(
     Example:
         >>> import weft
         >>> weft.randn_like(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     _check("randn_like", ignored)
     dtype = dtype or input.dtype
@@ -531,7 +531,7 @@ def randint_like(
     Example:
         >>> import weft
         >>> weft.randint_like(weft.zeros(2, 3), 10).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     if high is None:
         low, high = 0, low

@@ -35,7 +35,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
         >>> import weft
         >>> L, info = weft.linalg.cholesky_ex(weft.tensor([[1.0, 0.0], [0.0, -1.0]]))
         >>> info  # the second minor is not positive
-        tensor(2, dtype=torch.int32)
+        tensor(2, dtype=weft.int32)
     """
     return return_types.linalg_cholesky_ex._make(
         ops.linalg_cholesky_ex(A, upper=upper, check_errors=check_errors)
@@ -80,7 +80,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
         >>> import weft
         >>> LU, pivots, info = weft.linalg.lu_factor_ex(weft.zeros(2, 2))
         >>> info  # the first pivot is zero
-        tensor(1, dtype=torch.int32)
+        tensor(1, dtype=weft.int32)
     """
     _require_pivot(pivot)
     return return_types.linalg_lu_factor_ex._make(

@@ -159,7 +159,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     Example:
         >>> import weft
         >>> weft.result_type(weft.tensor([1, 2]), 1.0)
-        torch.float32
+        weft.float32
     """
     return _core.ops.add(_small(tensor1), _small(tensor2)).dtype
 

@@ -48,7 +48,7 @@ def unfold(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.unfold(weft.zeros(1, 3, 8, 8), kernel_size=2, stride=2).shape  # 16 patches
-        torch.Size([1, 12, 16])
+        weft.Size([1, 12, 16])
     """
     if input.ndim not in (3, 4):
         raise _core.ShapeError(
@@ -93,7 +93,7 @@ def fold(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.fold(weft.ones(1, 4, 16), output_size=(8, 8), kernel_size=2, stride=2).shape
-        torch.Size([1, 1, 8, 8])
+        weft.Size([1, 1, 8, 8])
     """
     if input.ndim == 2:
         whole = fold(input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride)
@@ -127,7 +127,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.pixel_shuffle(weft.zeros(1, 12, 4, 4), 2).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
     factor = upscale_factor
     *batch, channels, height, width = input.shape
@@ -148,7 +148,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.pixel_unshuffle(weft.zeros(1, 3, 8, 8), 2).shape
-        torch.Size([1, 12, 4, 4])
+        weft.Size([1, 12, 4, 4])
     """
     factor = downscale_factor
     *batch, channels, height, width = input.shape
@@ -399,7 +399,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.upsample_nearest(weft.zeros(1, 3, 4, 4), scale_factor=2).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
     return interpolate(input, size, scale_factor, "nearest")
 
@@ -411,6 +411,6 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.upsample_bilinear(weft.zeros(1, 3, 4, 4), size=(6, 6)).shape
-        torch.Size([1, 3, 6, 6])
+        weft.Size([1, 3, 6, 6])
     """
     return interpolate(input, size, scale_factor, "bilinear", True)

@@ -65,7 +65,7 @@ def atleast_2d(*tensors: Any) -> Any:
     Example:
         >>> import weft
         >>> weft.atleast_2d(weft.tensor([1, 2])).shape
-        torch.Size([1, 2])
+        weft.Size([1, 2])
     """
     return _each(tensors, _at_least_2d)
 
@@ -76,7 +76,7 @@ def atleast_3d(*tensors: Any) -> Any:
     Example:
         >>> import weft
         >>> weft.atleast_3d(weft.tensor([1, 2])).shape
-        torch.Size([1, 2, 1])
+        weft.Size([1, 2, 1])
     """
     return _each(tensors, _at_least_3d)
 
@@ -87,7 +87,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     Example:
         >>> import weft
         >>> weft.hstack([weft.zeros(2, 1), weft.zeros(2, 3)]).shape
-        torch.Size([2, 4])
+        weft.Size([2, 4])
     """
     parts = [_at_least_1d(tensor) for tensor in tensors]
     return ops.cat(parts, 0 if parts[0].ndim == 1 else 1)
@@ -111,7 +111,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     Example:
         >>> import weft
         >>> weft.dstack([weft.zeros(2, 3), weft.zeros(2, 3)]).shape
-        torch.Size([2, 3, 2])
+        weft.Size([2, 3, 2])
     """
     return ops.cat([_at_least_3d(tensor) for tensor in tensors], 2)
 
@@ -138,7 +138,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         >>> import weft
         >>> x, y = weft.broadcast_tensors(weft.zeros(2, 1), weft.zeros(3))
         >>> x.shape, y.shape
-        (torch.Size([2, 3]), torch.Size([2, 3]))
+        (weft.Size([2, 3]), weft.Size([2, 3]))
     """
     several = _listed(tensors)
     shape = broadcast_shapes(*(tensor.shape for tensor in several))
@@ -297,7 +297,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     Example:
         >>> import weft
         >>> [part.shape for part in weft.hsplit(weft.zeros(2, 4), 2)]
-        [torch.Size([2, 2]), torch.Size([2, 2])]
+        [weft.Size([2, 2]), weft.Size([2, 2])]
     """
     return tensor_split(input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
@@ -308,7 +308,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     Example:
         >>> import weft
         >>> [part.shape for part in weft.vsplit(weft.zeros(4, 2), [1])]
-        [torch.Size([1, 2]), torch.Size([3, 2])]
+        [weft.Size([1, 2]), weft.Size([3, 2])]
     """
     return tensor_split(input, indices_or_sections, 0)
 
@@ -319,6 +319,6 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     Example:
         >>> import weft
         >>> [part.shape for part in weft.dsplit(weft.zeros(1, 2, 4), 2)]
-        [torch.Size([1, 2, 2]), torch.Size([1, 2, 2])]
+        [weft.Size([1, 2, 2]), weft.Size([1, 2, 2])]
     """
     return tensor_split(input, indices_or_sections, 2)

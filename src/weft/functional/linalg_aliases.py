@@ -259,7 +259,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
         >>> import weft
         >>> factors, pivots = weft.lu(weft.tensor([[0.0, 1.0], [2.0, 3.0]]))
         >>> pivots
-        tensor([2, 2], dtype=torch.int32)
+        tensor([2, 2], dtype=weft.int32)
     """
     factors, pivots, info = factoring.lu_factor_ex(A, pivot=pivot)
     return (factors, pivots, info) if get_infos else (factors, pivots)
@@ -332,6 +332,6 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.chain_matmul(weft.ones(2, 3), weft.ones(3, 4), weft.ones(4, 1)).shape
-        torch.Size([2, 1])
+        weft.Size([2, 1])
     """
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)

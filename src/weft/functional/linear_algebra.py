@@ -110,7 +110,7 @@ def baddbmm(
     Example:
         >>> import weft
         >>> weft.baddbmm(weft.zeros(4, 2, 5), weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
-        torch.Size([4, 2, 5])
+        weft.Size([4, 2, 5])
     """
     return _added("baddbmm", input, ops.bmm(batch1, batch2), beta, alpha)
 
@@ -124,7 +124,7 @@ def addbmm(
     Example:
         >>> import weft
         >>> weft.addbmm(weft.zeros(2, 5), weft.ones(4, 2, 3), weft.ones(4, 3, 5)).shape
-        torch.Size([2, 5])
+        weft.Size([2, 5])
     """
     product = ops.sum(ops.bmm(batch1, batch2), [0], dtype=batch1.dtype)
     return _added("addbmm", input, product, beta, alpha)
@@ -166,7 +166,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     Example:
         >>> import weft
         >>> weft.tensordot(weft.zeros(2, 3, 4), weft.zeros(4, 3, 5), dims=([1, 2], [1, 0])).shape
-        torch.Size([2, 5])
+        weft.Size([2, 5])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
@@ -226,7 +226,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     Example:
         >>> import weft
         >>> weft.linalg.multi_dot([weft.ones(2, 3), weft.ones(3, 4), weft.ones(4, 5)]).shape
-        torch.Size([2, 5])
+        weft.Size([2, 5])
     """
     if len(tensors) < 2:
         raise _core.ArgumentError(
@@ -287,7 +287,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.bilinear(weft.ones(2, 3), weft.ones(2, 4), weft.ones(5, 3, 4)).shape
-        torch.Size([2, 5])
+        weft.Size([2, 5])
     """
     # (..., i) x (k, i, j) x (..., j): first contract i, then sum over j.
     middle = tensordot(input1, weight, ([input1.ndim - 1], [1]))
@@ -345,7 +345,7 @@ def scaled_dot_product_attention(
         >>> from weft.nn import functional as F
         >>> query, memory = weft.zeros(2, 5, 8), weft.zeros(2, 7, 8)
         >>> F.scaled_dot_product_attention(query, memory, memory).shape
-        torch.Size([2, 5, 8])
+        weft.Size([2, 5, 8])
     """
     if is_causal and attn_mask is not None:
         raise _core.ArgumentError(

@@ -169,7 +169,7 @@ def max_pool2d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.max_pool2d(weft.zeros(1, 3, 32, 32), 3, stride=2, padding=1).shape
-        torch.Size([1, 3, 16, 16])
+        weft.Size([1, 3, 16, 16])
     """
     settings = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool2d", 2, input, settings, ceil_mode, return_indices)
@@ -190,7 +190,7 @@ def max_pool3d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.max_pool3d(weft.zeros(1, 3, 8, 8, 8), 2).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
     settings = (kernel_size, stride, padding, dilation)
     return _max_pool("max_pool3d", 3, input, settings, ceil_mode, return_indices)
@@ -274,7 +274,7 @@ def avg_pool2d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.avg_pool2d(weft.zeros(1, 3, 32, 32), 2).shape
-        torch.Size([1, 3, 16, 16])
+        weft.Size([1, 3, 16, 16])
     """
     settings = (kernel_size, stride, padding)
     options = (ceil_mode, count_include_pad, divisor_override)
@@ -296,7 +296,7 @@ def avg_pool3d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.avg_pool3d(weft.zeros(1, 3, 8, 8, 8), 2).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
     settings = (kernel_size, stride, padding)
     options = (ceil_mode, count_include_pad, divisor_override)
@@ -355,7 +355,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.adaptive_avg_pool2d(weft.zeros(1, 3, 17, 31), (1, 1)).shape
-        torch.Size([1, 3, 1, 1])
+        weft.Size([1, 3, 1, 1])
     """
     return _adaptive_avg_pool("adaptive_avg_pool2d", 2, input, output_size)
 
@@ -367,7 +367,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.adaptive_avg_pool3d(weft.zeros(1, 3, 5, 6, 7), 2).shape
-        torch.Size([1, 3, 2, 2, 2])
+        weft.Size([1, 3, 2, 2, 2])
     """
     return _adaptive_avg_pool("adaptive_avg_pool3d", 3, input, output_size)
 
@@ -407,7 +407,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.adaptive_max_pool2d(weft.zeros(1, 3, 17, 31), (None, 4)).shape  # None keeps a size
-        torch.Size([1, 3, 17, 4])
+        weft.Size([1, 3, 17, 4])
     """
     return _adaptive_max_pool("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
@@ -419,7 +419,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.adaptive_max_pool3d(weft.zeros(1, 3, 5, 6, 7), 2).shape
-        torch.Size([1, 3, 2, 2, 2])
+        weft.Size([1, 3, 2, 2, 2])
     """
     return _adaptive_max_pool("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
@@ -494,7 +494,7 @@ def lp_pool3d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.lp_pool3d(weft.ones(1, 1, 4, 4, 4), norm_type=2, kernel_size=2).shape
-        torch.Size([1, 1, 2, 2, 2])
+        weft.Size([1, 1, 2, 2, 2])
     """
     return _lp_pool(avg_pool3d, 3, input, norm_type, (kernel_size, stride, ceil_mode))
 
@@ -572,7 +572,7 @@ def max_unpool2d(
         >>> from weft.nn import functional as F
         >>> pooled, indices = F.max_pool2d(weft.rand(1, 1, 4, 4), 2, return_indices=True)
         >>> F.max_unpool2d(pooled, indices, 2).shape
-        torch.Size([1, 1, 4, 4])
+        weft.Size([1, 1, 4, 4])
     """
     settings = (kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool2d", 2, input, indices, settings)
@@ -593,7 +593,7 @@ def max_unpool3d(
         >>> from weft.nn import functional as F
         >>> pooled, indices = F.max_pool3d(weft.rand(1, 1, 4, 4, 4), 2, return_indices=True)
         >>> F.max_unpool3d(pooled, indices, 2).shape
-        torch.Size([1, 1, 4, 4, 4])
+        weft.Size([1, 1, 4, 4, 4])
     """
     settings = (kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool3d", 3, input, indices, settings)

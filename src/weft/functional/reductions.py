@@ -34,7 +34,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
         >>> weft.max(x)
         tensor(7)
         >>> weft.max(x, dim=1)
-        torch.return_types.max(
+        weft.return_types.max(
         values=tensor([5, 7]),
         indices=tensor([1, 0]))
     """
@@ -85,7 +85,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     Example:
         >>> import weft
         >>> weft.aminmax(weft.tensor([3, 1, 2]))
-        torch.return_types.aminmax(
+        weft.return_types.aminmax(
         min=tensor(1),
         max=tensor(3))
     """
@@ -189,7 +189,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     Example:
         >>> import weft
         >>> weft.mode(weft.tensor([1, 3, 3, 2]))
-        torch.return_types.mode(
+        weft.return_types.mode(
         values=tensor(3),
         indices=tensor(2))
     """

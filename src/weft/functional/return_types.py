@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from weft import _core
+
 
 def _represent(self: Any) -> str:
     lines = [f"{name}={getattr(self, name)!r}" for name in self._fields]
-    return f"torch.return_types.{type(self).__name__}(\n" + ",\n".join(lines) + ")"
+    name = f"{_core.shown_package()}.return_types.{type(self).__name__}"
+    return f"{name}(\n" + ",\n".join(lines) + ")"
 
 
 def _made(name: str, *fields: str) -> Any:

@@ -635,7 +635,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     Example:
         >>> import weft
         >>> weft.sort(weft.tensor([3, 1, 2]), descending=True)
-        torch.return_types.sort(
+        weft.return_types.sort(
         values=tensor([3, 2, 1]),
         indices=tensor([0, 2, 1]))
     """
@@ -671,7 +671,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Example:
         >>> import weft
         >>> weft.topk(weft.tensor([3, 1, 2]), k=2)
-        torch.return_types.topk(
+        weft.return_types.topk(
         values=tensor([3, 2]),
         indices=tensor([0, 2]))
     """
@@ -685,7 +685,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     Example:
         >>> import weft
         >>> weft.kthvalue(weft.tensor([30, 10, 20]), 2)  # the second smallest
-        torch.return_types.kthvalue(
+        weft.return_types.kthvalue(
         values=tensor(20),
         indices=tensor(2))
     """

@@ -37,7 +37,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     Example:
         >>> import weft
         >>> weft.flatten(weft.zeros(2, 3, 4)).shape, weft.flatten(weft.zeros(2, 3, 4), 1).shape
-        (torch.Size([24]), torch.Size([2, 12]))
+        (weft.Size([24]), weft.Size([2, 12]))
     """
     if start_dim == 0 and end_dim == -1:
         return ops.reshape(input, -1)
@@ -64,7 +64,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     Example:
         >>> import weft
         >>> weft.unflatten(weft.zeros(2, 6), 1, (3, -1)).shape
-        torch.Size([2, 3, 2])
+        weft.Size([2, 3, 2])
     """
     if input.ndim == 0:
         raise _core.OutOfRangeError("unflatten(): a 0-d tensor has no dimension to split.")
@@ -94,7 +94,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Example:
         >>> import weft
         >>> weft.movedim(weft.zeros(2, 3, 4), 0, -1).shape
-        torch.Size([3, 4, 2])
+        weft.Size([3, 4, 2])
     """
     rank = input.ndim
     sources = wrap_dims(source, rank)
@@ -714,7 +714,7 @@ def ravel(input: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.ravel(weft.zeros(2, 3)).shape
-        torch.Size([6])
+        weft.Size([6])
     """
     return ops.reshape(input, -1)
 
@@ -726,7 +726,7 @@ def adjoint(input: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.adjoint(weft.zeros(5, 2, 3)).shape
-        torch.Size([5, 3, 2])
+        weft.Size([5, 3, 2])
     """
     return ops.transpose(input, -2, -1)
 
@@ -737,7 +737,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.arange(6).view_as(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     return ops.view(self, other.shape)
 
@@ -748,7 +748,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.arange(6).reshape_as(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     return ops.reshape(self, other.shape)
 
@@ -759,7 +759,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.tensor([[1], [2]]).expand_as(weft.zeros(2, 3)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
     return ops.expand(self, other.shape)
 
@@ -770,7 +770,7 @@ def type_as(self: Tensor, tensor: Tensor) -> Tensor:
     Example:
         >>> import weft
         >>> weft.tensor([1, 2]).type_as(weft.zeros(1, dtype=weft.float64))
-        tensor([1., 2.], dtype=torch.float64)
+        tensor([1., 2.], dtype=weft.float64)
     """
     return self.to(tensor.dtype)
 
@@ -883,7 +883,7 @@ def _becoming(name: str) -> Callable[..., Tensor]:
         >>> import weft
         >>> x = weft.zeros(2, 1)
         >>> x.{name}_({given}).shape
-        torch.Size({shape})
+        weft.Size({shape})
     """
     return call
 

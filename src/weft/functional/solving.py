@@ -134,7 +134,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
         >>> import weft
         >>> inverse, info = weft.linalg.inv_ex(weft.zeros(2, 2))
         >>> info  # not 0: there is none
-        tensor(1, dtype=torch.int32)
+        tensor(1, dtype=weft.int32)
     """
     return return_types.linalg_inv_ex._make(_inverted(A, check_errors))
 
@@ -373,7 +373,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     Example:
         >>> import weft
         >>> weft.linalg.tensorinv(weft.eye(6).reshape(2, 3, 6)).shape
-        torch.Size([6, 2, 3])
+        weft.Size([6, 2, 3])
     """
     if ind <= 0:
         raise _core.ArgumentError(f"tensorinv(A): ind must be positive, but is {ind}.")

@@ -62,7 +62,7 @@ def conv3d(
     Example:
         >>> import weft
         >>> weft.conv3d(weft.zeros(1, 3, 8, 8, 8), weft.zeros(4, 3, 3, 3, 3), padding=1).shape
-        torch.Size([1, 4, 8, 8, 8])
+        weft.Size([1, 4, 8, 8, 8])
     """
     volumes = _batch("conv3d", input, weight)
     step, gap = _three("conv3d", "stride", stride), _three("conv3d", "dilation", dilation)
@@ -115,7 +115,7 @@ def conv_transpose3d(
         >>> import weft
         >>> x, filters = weft.zeros(1, 4, 2, 2, 2), weft.zeros(4, 3, 2, 2, 2)
         >>> weft.conv_transpose3d(x, filters, stride=2).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
     name = "conv_transpose3d"
     volumes = _batch(name, input, weight)

@@ -35,7 +35,7 @@ class MultiheadAttention(Module):
         >>> x = weft.randn(3, 5, 8)
         >>> output, weights = attention(x, x, x)
         >>> output.shape, weights.shape
-        (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
+        (weft.Size([3, 5, 8]), weft.Size([3, 5, 5]))
     """
 
     in_proj_weight: Parameter | None

@@ -109,7 +109,7 @@ class Sequential(_Numbered):
         >>> import weft
         >>> model = weft.nn.Sequential(weft.nn.Linear(4, 3), weft.nn.ReLU())
         >>> model(weft.zeros(2, 4)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
 
     def __init__(self, *args: Any) -> None:
@@ -442,7 +442,7 @@ class ParameterDict(Module):
             >>> import weft
             >>> from weft import nn
             >>> [value.shape for value in nn.ParameterDict({"scale": weft.ones(1)}).values()]
-            [torch.Size([1])]
+            [weft.Size([1])]
         """
         return [getattr(self, key) for key in self._keys]
 
@@ -475,7 +475,7 @@ class ParameterDict(Module):
             >>> import weft
             >>> from weft import nn
             >>> nn.ParameterDict({"scale": weft.ones(1)}).pop("scale").shape
-            torch.Size([1])
+            weft.Size([1])
         """
         value = self[key]
         del self[key]

@@ -99,7 +99,7 @@ class Dropout3d(_Dropout):
         >>> import weft
         >>> from weft import nn
         >>> nn.Dropout3d(0.2)(weft.ones(1, 4, 2, 2, 2)).shape
-        torch.Size([1, 4, 2, 2, 2])
+        weft.Size([1, 4, 2, 2, 2])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ class FeatureAlphaDropout(_Dropout):
         >>> import weft
         >>> from weft import nn
         >>> nn.FeatureAlphaDropout(0.2)(weft.ones(1, 4, 2)).shape
-        torch.Size([1, 4, 2])
+        weft.Size([1, 4, 2])
     """
 
     def forward(self, input: Tensor) -> Tensor:

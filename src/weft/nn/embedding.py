@@ -33,7 +33,7 @@ class Embedding(Module):
         >>> from weft import nn
         >>> table = nn.Embedding(10, 3, padding_idx=0)
         >>> table(weft.tensor([[1, 2, 0]])).shape
-        torch.Size([1, 3, 3])
+        weft.Size([1, 3, 3])
         >>> table(weft.tensor([0])).detach()  # padding is zero
         tensor([[0., 0., 0.]])
     """
@@ -165,7 +165,7 @@ class EmbeddingBag(Module):
         >>> import weft
         >>> bag = weft.nn.EmbeddingBag(10, 3, mode="sum")
         >>> bag(weft.tensor([1, 2, 4, 5]), weft.tensor([0, 1])).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
 
     weight: Parameter

@@ -20,7 +20,7 @@ class Flatten(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Flatten()(weft.zeros(8, 3, 4, 4)).shape  # dimension 0 stays
-        torch.Size([8, 48])
+        weft.Size([8, 48])
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -48,7 +48,7 @@ class Unflatten(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Unflatten(1, (3, 4))(weft.zeros(8, 12)).shape
-        torch.Size([8, 3, 4])
+        weft.Size([8, 3, 4])
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
@@ -78,7 +78,7 @@ class Unfold(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Unfold(2, stride=2)(weft.zeros(1, 3, 8, 8)).shape  # 16 patches of 3 * 2 * 2 numbers
-        torch.Size([1, 12, 16])
+        weft.Size([1, 12, 16])
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Fold(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Fold((8, 8), 2, stride=2)(weft.zeros(1, 12, 16)).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class PixelShuffle(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.PixelShuffle(2)(weft.zeros(1, 12, 4, 4)).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -184,7 +184,7 @@ class PixelUnshuffle(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.PixelUnshuffle(2)(weft.zeros(1, 3, 8, 8)).shape
-        torch.Size([1, 12, 4, 4])
+        weft.Size([1, 12, 4, 4])
     """
 
     def __init__(self, downscale_factor: int) -> None:
@@ -240,7 +240,7 @@ class Upsample(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Upsample(scale_factor=2, mode="bilinear")(weft.zeros(1, 3, 4, 4)).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class UpsamplingNearest2d(Upsample):
         >>> import weft
         >>> from weft import nn
         >>> nn.UpsamplingNearest2d(scale_factor=2)(weft.zeros(1, 3, 4, 4)).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -309,7 +309,7 @@ class UpsamplingBilinear2d(Upsample):
         >>> import weft
         >>> from weft import nn
         >>> nn.UpsamplingBilinear2d(size=(6, 6))(weft.zeros(1, 3, 4, 4)).shape
-        torch.Size([1, 3, 6, 6])
+        weft.Size([1, 3, 6, 6])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:

@@ -548,7 +548,7 @@ def dropout1d(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.dropout1d(weft.ones(2, 3, 4), training=False).shape
-        torch.Size([2, 3, 4])
+        weft.Size([2, 3, 4])
     """
     if input.ndim == 2:
         return _drop_channels("dropout1d", input.unsqueeze(0), p, training, inplace).squeeze(0)
@@ -617,7 +617,7 @@ def feature_alpha_dropout(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.feature_alpha_dropout(weft.ones(1, 3, 4), training=False).shape
-        torch.Size([1, 3, 4])
+        weft.Size([1, 3, 4])
     """
     if not 0.0 <= p <= 1.0:
         raise _core.ArgumentError(f"feature_alpha_dropout(): p must be between 0 and 1; p is {p}.")
@@ -706,7 +706,7 @@ def upsample(
         >>> import weft
         >>> from weft.nn import functional as F
         >>> F.upsample(weft.zeros(1, 3, 4, 4), scale_factor=2).shape
-        torch.Size([1, 3, 8, 8])
+        weft.Size([1, 3, 8, 8])
     """
     return interpolate(input, size, scale_factor, mode, align_corners)
 

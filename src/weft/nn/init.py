@@ -257,7 +257,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
         >>> import weft
         >>> from weft import nn
         >>> nn.init.xavier_normal_(weft.empty(3, 5), gain=2.0).shape
-        torch.Size([3, 5])
+        weft.Size([3, 5])
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
@@ -312,7 +312,7 @@ def kaiming_normal_(
         >>> import weft
         >>> from weft import nn
         >>> nn.init.kaiming_normal_(weft.empty(3, 5), mode="fan_out").shape
-        torch.Size([3, 5])
+        weft.Size([3, 5])
     """
     if 0 in tensor.shape:
         return tensor

@@ -85,7 +85,7 @@ class LazyLinear(_Lazy):
         >>> import weft
         >>> layer = weft.nn.LazyLinear(3)
         >>> layer(weft.ones(2, 4)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
         >>> layer
         Linear(in_features=4, out_features=3, bias=True)
     """

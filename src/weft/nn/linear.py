@@ -45,7 +45,7 @@ class Linear(Module):
         >>> import weft
         >>> layer = weft.nn.Linear(4, 3)
         >>> layer(weft.ones(2, 4)).shape
-        torch.Size([2, 3])
+        weft.Size([2, 3])
     """
 
     weight: Parameter
@@ -114,7 +114,7 @@ class Bilinear(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.Bilinear(3, 4, 5)(weft.zeros(2, 3), weft.zeros(2, 4)).shape
-        torch.Size([2, 5])
+        weft.Size([2, 5])
     """
 
     weight: Parameter

@@ -702,5 +702,5 @@ class NLLLoss2d(NLLLoss):
         >>> import weft
         >>> from weft import nn
         >>> nn.NLLLoss2d()(weft.zeros(1, 2, 3, 3), weft.zeros(1, 3, 3, dtype=weft.int64)).shape
-        torch.Size([])
+        weft.Size([])
     """

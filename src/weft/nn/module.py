@@ -364,7 +364,7 @@ class Module(_core.Forward):
             >>> from weft import nn
             >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
             >>> model.get_parameter("0.bias").shape
-            torch.Size([3])
+            weft.Size([3])
         """
         path, _, name = target.rpartition(".")
         found = getattr(self.get_submodule(path), name, None)
@@ -697,7 +697,7 @@ class Module(_core.Forward):
             >>> import weft
             >>> from weft import nn
             >>> nn.Linear(2, 3).to(weft.float64).weight.dtype
-            torch.float64
+            weft.float64
         """
         dtype, device = kwargs.get("dtype"), kwargs.get("device")
         for arg in args:
@@ -726,7 +726,7 @@ class Module(_core.Forward):
             >>> import weft
             >>> from weft import nn
             >>> nn.Linear(2, 3).type(weft.float16).weight.dtype
-            torch.float16
+            weft.float16
         """
         return self._apply(lambda tensor: tensor.to(dst_type))
 
@@ -736,7 +736,7 @@ class Module(_core.Forward):
         Example:
             >>> from weft import nn
             >>> nn.Linear(2, 3).float().weight.dtype
-            torch.float32
+            weft.float32
         """
         return self.to(_core.float32)
 
@@ -746,7 +746,7 @@ class Module(_core.Forward):
         Example:
             >>> from weft import nn
             >>> nn.Linear(2, 3).double().weight.dtype
-            torch.float64
+            weft.float64
         """
         return self.to(_core.float64)
 
@@ -756,7 +756,7 @@ class Module(_core.Forward):
         Example:
             >>> from weft import nn
             >>> nn.Linear(2, 3).half().weight.dtype
-            torch.float16
+            weft.float16
         """
         return self.to(_core.float16)
 
@@ -766,7 +766,7 @@ class Module(_core.Forward):
         Example:
             >>> from weft import nn
             >>> nn.Linear(2, 3).bfloat16().weight.dtype
-            torch.bfloat16
+            weft.bfloat16
         """
         return self.to(_core.bfloat16)
 

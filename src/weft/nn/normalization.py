@@ -157,7 +157,7 @@ class GroupNorm(Module):
         >>> import weft
         >>> from weft import nn
         >>> nn.GroupNorm(num_groups=2, num_channels=6)(weft.zeros(4, 6, 8)).shape
-        torch.Size([4, 6, 8])
+        weft.Size([4, 6, 8])
     """
 
     weight: Parameter | None
@@ -344,7 +344,7 @@ class BatchNorm2d(_BatchNorm):
         >>> import weft
         >>> from weft import nn
         >>> nn.BatchNorm2d(3)(weft.zeros(8, 3, 32, 32)).shape
-        torch.Size([8, 3, 32, 32])
+        weft.Size([8, 3, 32, 32])
     """
 
     ranks = (4,)
@@ -357,7 +357,7 @@ class BatchNorm3d(_BatchNorm):
         >>> import weft
         >>> from weft import nn
         >>> nn.BatchNorm3d(3)(weft.zeros(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 3, 8, 8, 8])
+        weft.Size([2, 3, 8, 8, 8])
     """
 
     ranks = (5,)
@@ -429,7 +429,7 @@ class InstanceNorm2d(_InstanceNorm):
         >>> import weft
         >>> from weft import nn
         >>> nn.InstanceNorm2d(3, affine=True)(weft.zeros(8, 3, 32, 32)).shape
-        torch.Size([8, 3, 32, 32])
+        weft.Size([8, 3, 32, 32])
     """
 
     ranks = (3, 4)
@@ -442,7 +442,7 @@ class InstanceNorm3d(_InstanceNorm):
         >>> import weft
         >>> from weft import nn
         >>> nn.InstanceNorm3d(3)(weft.zeros(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 3, 8, 8, 8])
+        weft.Size([2, 3, 8, 8, 8])
     """
 
     ranks = (4, 5)

@@ -65,7 +65,7 @@ class ReflectionPad3d(_Pad):
         >>> import weft
         >>> from weft import nn
         >>> nn.ReflectionPad3d(1)(weft.zeros(1, 2, 3, 4, 5)).shape
-        torch.Size([1, 2, 5, 6, 7])
+        weft.Size([1, 2, 5, 6, 7])
     """
 
     dimensions, mode = 3, "reflect"
@@ -107,7 +107,7 @@ class ReplicationPad3d(_Pad):
         >>> import weft
         >>> from weft import nn
         >>> nn.ReplicationPad3d(1)(weft.zeros(1, 2, 3, 4, 5)).shape
-        torch.Size([1, 2, 5, 6, 7])
+        weft.Size([1, 2, 5, 6, 7])
     """
 
     dimensions, mode = 3, "replicate"
@@ -149,7 +149,7 @@ class CircularPad3d(_Pad):
         >>> import weft
         >>> from weft import nn
         >>> nn.CircularPad3d(1)(weft.zeros(1, 2, 3, 4, 5)).shape
-        torch.Size([1, 2, 5, 6, 7])
+        weft.Size([1, 2, 5, 6, 7])
     """
 
     dimensions, mode = 3, "circular"
@@ -191,7 +191,7 @@ class ZeroPad3d(_Pad):
         >>> import weft
         >>> from weft import nn
         >>> nn.ZeroPad3d(1)(weft.zeros(1, 2, 3, 4, 5)).shape
-        torch.Size([1, 2, 5, 6, 7])
+        weft.Size([1, 2, 5, 6, 7])
     """
 
     dimensions, mode = 3, "constant"
@@ -248,7 +248,7 @@ class ConstantPad3d(_ConstantPad):
         >>> import weft
         >>> from weft import nn
         >>> nn.ConstantPad3d(1, 9.0)(weft.zeros(1, 2, 3, 4, 5)).shape
-        torch.Size([1, 2, 5, 6, 7])
+        weft.Size([1, 2, 5, 6, 7])
     """
 
     dimensions = 3

@@ -76,7 +76,7 @@ class MaxPool2d(_MaxPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.MaxPool2d(3, stride=2, padding=1)(weft.zeros(1, 3, 32, 32)).shape
-        torch.Size([1, 3, 16, 16])
+        weft.Size([1, 3, 16, 16])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -91,7 +91,7 @@ class MaxPool3d(_MaxPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.MaxPool3d(3, stride=2, padding=1)(weft.zeros(1, 3, 8, 8, 8)).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -203,7 +203,7 @@ class AvgPool2d(_AvgPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AvgPool2d(2)(weft.zeros(1, 3, 32, 32)).shape
-        torch.Size([1, 3, 16, 16])
+        weft.Size([1, 3, 16, 16])
     """
 
     pool = staticmethod(F.avg_pool2d)
@@ -216,7 +216,7 @@ class AvgPool3d(_AvgPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AvgPool3d(2)(weft.zeros(1, 3, 8, 8, 8)).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
 
     pool = staticmethod(F.avg_pool3d)
@@ -254,7 +254,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AdaptiveAvgPool2d(1)(weft.zeros(1, 3, 32, 32)).shape
-        torch.Size([1, 3, 1, 1])
+        weft.Size([1, 3, 1, 1])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -269,7 +269,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AdaptiveAvgPool3d(1)(weft.zeros(1, 3, 8, 8, 8)).shape
-        torch.Size([1, 3, 1, 1, 1])
+        weft.Size([1, 3, 1, 1, 1])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -305,7 +305,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AdaptiveMaxPool2d(4)(weft.zeros(1, 3, 32, 32)).shape
-        torch.Size([1, 3, 4, 4])
+        weft.Size([1, 3, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -320,7 +320,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.AdaptiveMaxPool3d(4)(weft.zeros(1, 3, 8, 8, 8)).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -376,7 +376,7 @@ class LPPool2d(_LPPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.LPPool2d(2, kernel_size=2)(weft.ones(1, 3, 32, 32)).shape
-        torch.Size([1, 3, 16, 16])
+        weft.Size([1, 3, 16, 16])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -393,7 +393,7 @@ class LPPool3d(_LPPool):
         >>> import weft
         >>> from weft import nn
         >>> nn.LPPool3d(2, kernel_size=2)(weft.ones(1, 3, 8, 8, 8)).shape
-        torch.Size([1, 3, 4, 4, 4])
+        weft.Size([1, 3, 4, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -454,7 +454,7 @@ class MaxUnpool2d(_MaxUnpool):
         >>> from weft import nn
         >>> pooled, indices = nn.MaxPool2d(2, return_indices=True)(weft.rand(1, 3, 32, 32))
         >>> nn.MaxUnpool2d(2)(pooled, indices).shape
-        torch.Size([1, 3, 32, 32])
+        weft.Size([1, 3, 32, 32])
     """
 
     pool, rank = staticmethod(F.max_unpool2d), 2
@@ -468,7 +468,7 @@ class MaxUnpool3d(_MaxUnpool):
         >>> from weft import nn
         >>> pooled, indices = nn.MaxPool3d(2, return_indices=True)(weft.rand(1, 3, 8, 8, 8))
         >>> nn.MaxUnpool3d(2)(pooled, indices).shape
-        torch.Size([1, 3, 8, 8, 8])
+        weft.Size([1, 3, 8, 8, 8])
     """
 
     pool, rank = staticmethod(F.max_unpool3d), 3

@@ -124,7 +124,7 @@ class RNNCell(RNNCellBase):
         >>> for step in weft.zeros(5, 2, 4):
         ...     hidden = cell(step, hidden)
         >>> hidden.shape
-        torch.Size([2, 8])
+        weft.Size([2, 8])
     """
 
     gate_count = 1
@@ -171,7 +171,7 @@ class LSTMCell(RNNCellBase):
         >>> cell = weft.nn.LSTMCell(4, 3)
         >>> hidden, memory = cell(weft.zeros(2, 4))
         >>> hidden.shape, memory.shape
-        (torch.Size([2, 3]), torch.Size([2, 3]))
+        (weft.Size([2, 3]), weft.Size([2, 3]))
     """
 
     gate_count = 4
@@ -205,7 +205,7 @@ class GRUCell(RNNCellBase):
         >>> import weft
         >>> from weft import nn
         >>> nn.GRUCell(4, 8)(weft.zeros(2, 4), weft.zeros(2, 8)).shape
-        torch.Size([2, 8])
+        weft.Size([2, 8])
     """
 
     gate_count = 3
@@ -548,7 +548,7 @@ class RNN(RNNBase):
         >>> from weft import nn
         >>> output, hidden = nn.RNN(4, 8, nonlinearity="relu")(weft.zeros(5, 2, 4))
         >>> output.shape, hidden.shape
-        (torch.Size([5, 2, 8]), torch.Size([1, 2, 8]))
+        (weft.Size([5, 2, 8]), weft.Size([1, 2, 8]))
     """
 
     gate_count = 1
@@ -622,7 +622,7 @@ class LSTM(RNNBase):
         >>> import weft
         >>> output, (hidden, memory) = weft.nn.LSTM(4, 3)(weft.zeros(5, 2, 4))
         >>> output.shape, hidden.shape
-        (torch.Size([5, 2, 3]), torch.Size([1, 2, 3]))
+        (weft.Size([5, 2, 3]), weft.Size([1, 2, 3]))
     """
 
     gate_count = 4
@@ -662,7 +662,7 @@ class GRU(RNNBase):
         >>> from weft import nn
         >>> output, hidden = nn.GRU(4, 8, bidirectional=True, batch_first=True)(weft.zeros(2, 5, 4))
         >>> output.shape, hidden.shape
-        (torch.Size([2, 5, 16]), torch.Size([2, 2, 8]))
+        (weft.Size([2, 5, 16]), weft.Size([2, 2, 8]))
     """
 
     gate_count = 3

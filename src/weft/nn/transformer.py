@@ -68,7 +68,7 @@ class TransformerEncoderLayer(_Layer):
         >>> import weft
         >>> layer = weft.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
         >>> layer(weft.randn(3, 5, 8)).shape
-        torch.Size([3, 5, 8])
+        weft.Size([3, 5, 8])
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class TransformerDecoderLayer(_Layer):
         >>> from weft import nn
         >>> layer = nn.TransformerDecoderLayer(8, nhead=2, batch_first=True)
         >>> layer(weft.zeros(1, 5, 8), memory=weft.zeros(1, 7, 8)).shape
-        torch.Size([1, 5, 8])
+        weft.Size([1, 5, 8])
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class TransformerEncoder(Module):
         >>> from weft import nn
         >>> layer = nn.TransformerEncoderLayer(8, nhead=2, batch_first=True)
         >>> nn.TransformerEncoder(layer, num_layers=2)(weft.zeros(1, 5, 8)).shape
-        torch.Size([1, 5, 8])
+        weft.Size([1, 5, 8])
     """
 
     def __init__(
@@ -301,7 +301,7 @@ class TransformerDecoder(Module):
         >>> layer = nn.TransformerDecoderLayer(8, nhead=2, batch_first=True)
         >>> decoder = nn.TransformerDecoder(layer, num_layers=2)
         >>> decoder(weft.zeros(1, 5, 8), weft.zeros(1, 7, 8)).shape
-        torch.Size([1, 5, 8])
+        weft.Size([1, 5, 8])
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -362,7 +362,7 @@ class Transformer(Module):
         >>> from weft import nn
         >>> model = nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
         >>> model(weft.zeros(1, 7, 8), weft.zeros(1, 5, 8)).shape
-        torch.Size([1, 5, 8])
+        weft.Size([1, 5, 8])
     """
 
     def __init__(

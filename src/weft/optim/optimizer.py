@@ -250,7 +250,7 @@ class Optimizer:
             >>> optimizer.step()
             >>> layer = nn.grow_(layer, out_features=3)  # asks for each parameter's
             >>> optimizer.state[layer.weight]["momentum_buffer"].shape
-            torch.Size([3, 2])
+            weft.Size([3, 2])
         """
         owners = (g for g in self.param_groups if any(p is param for p in g["params"]))
         settings = next(owners, self.defaults)

@@ -266,7 +266,7 @@ def checkpoint_sequential(
         >>> layers = weft.nn.Sequential(*(weft.nn.Linear(4, 4) for _ in range(4)))
         >>> x = weft.ones(2, 4, requires_grad=True)
         >>> weft.utils.checkpoint.checkpoint_sequential(layers, 2, x, use_reentrant=False).shape
-        torch.Size([2, 4])
+        weft.Size([2, 4])
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

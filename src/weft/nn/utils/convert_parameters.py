@@ -15,7 +15,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Example:
         >>> from weft import nn
         >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
-        torch.Size([8])
+        weft.Size([8])
     """
     return _core.ops.cat([parameter.reshape(-1) for parameter in parameters], 0)
 

@@ -64,7 +64,7 @@ def fuse_conv_bn_weights(
         ...     norm.bias,
         ... )
         >>> weight.shape, bias.shape
-        (torch.Size([2, 1, 3, 3]), torch.Size([2]))
+        (weft.Size([2, 1, 3, 3]), weft.Size([2]))
     """
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 1 if transpose else 0)
 
@@ -94,7 +94,7 @@ def fuse_linear_bn_weights(
         ...     norm.bias,
         ... )
         >>> weight.shape, bias.shape
-        (torch.Size([2, 3]), torch.Size([2]))
+        (weft.Size([2, 3]), weft.Size([2]))
     """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 

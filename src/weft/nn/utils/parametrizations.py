@@ -48,7 +48,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
         >>> import weft
         >>> layer = weft.nn.utils.parametrizations.weight_norm(weft.nn.Linear(2, 3))
         >>> layer.parametrizations.weight.original0.shape
-        torch.Size([3, 1])
+        weft.Size([3, 1])
     """
     return parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 

@@ -106,7 +106,7 @@ class PackedSequence(NamedTuple):
             >>> from weft import nn
             >>> packed = nn.utils.rnn.pack_sequence([weft.tensor([1, 2])])
             >>> packed.to(weft.float64).data.dtype
-            torch.float64
+            weft.float64
         """
         return self._replace(data=self.data.to(*args, **kwargs))
 
