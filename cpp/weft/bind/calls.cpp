@@ -111,19 +111,45 @@ PyObject* get_of_function(PyObject* object, PyObject* name) {
   return PyObject_GetAttr(reinterpret_cast<PyCell*>(object)->body, name);
 }
 
+PyObject* error_namer = nullptr;  // called with an error of Weft's and the module it leaves
+
+// On the way out: the error that is set says in which module it happened.
+[[gnu::cold, gnu::noinline]] void name_module(PyObject* module) {
+  if (!error_namer || !is_own_error(PyErr_Occurred())) return;
+  PyObject *type = nullptr, *error = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  const Object done(PyObject_CallFunctionObjArgs(error_namer, error, module, nullptr));
+  if (!done && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+  if (!PyErr_Occurred()) return PyErr_Restore(type, error, trace);
+  Py_XDECREF(type);  // an interrupt came in between
+  Py_XDECREF(error);
+  Py_XDECREF(trace);
+}
+
 PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
 
 // Calls a module: forward, with the hooks around it if there are any.
 PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
-  if (!modes.observer) [[likely]]
-    return call_unwatched(self, args, keywords);
+  if (!modes.observer) [[likely]] {
+    PyObject* result = call_unwatched(self, args, keywords);
+    if (!result) [[unlikely]]
+      name_module(self);
+    return result;
+  }
   return guarded([&] {
     const int32_t caller = modes.module;
     modes.module = modes.observer->entered(self, caller);
     PyObject* result = call_unwatched(self, args, keywords);
     modes.module = caller;
+    if (!result) name_module(self);
     return result;
   });
+}
+
+PyObject* set_error_namer(PyObject*, PyObject* namer) {
+  Py_XSETREF(error_namer, Py_NewRef(namer));
+  Py_RETURN_NONE;
 }
 
 // The forward that a module has from its class, borrowed; null: calls find another one.
@@ -253,6 +279,12 @@ void define_calls(PyObject* module) {
   const Object type = Object::check(PyType_FromSpec(&spec));
   if (PyModule_AddType(module, reinterpret_cast<PyTypeObject*>(type.get())) < 0)
     throw PythonError{};
+  static PyMethodDef functions[] = {
+      {"set_error_namer", set_error_namer, METH_O,
+       "Set what is called with an error of Weft's and each module that it leaves."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  if (PyModule_AddFunctions(module, functions) < 0) throw PythonError{};
 }
 
 }  // namespace weft::bind

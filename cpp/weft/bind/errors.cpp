@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <new>
 
 #include "weft/bind/binding.h"
@@ -43,6 +44,10 @@ void define_errors(PyObject* module) {
     if (!classes[i] || PyModule_AddObjectRef(module, entry.name, classes[i]) < 0)
       throw PythonError{};
   }
+}
+
+bool is_own_error(PyObject* type) {
+  return type && std::find(std::begin(classes), std::end(classes), type) != std::end(classes);
 }
 
 void set_python_error(const base::Error& error) {

@@ -60,6 +60,7 @@ class Object {
 
 // --- errors ---
 void define_errors(PyObject* module);
+bool is_own_error(PyObject* type);  // one of those classes
 void set_python_error(const base::Error& error);
 void set_current_exception() noexcept;  // inside a catch block: C++ exception to Python's
 [[noreturn]] void raise(PyObject* type, const std::string& message);

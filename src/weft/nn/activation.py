@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft import _core
 from weft._core import Tensor
 from weft.functional.composite import ops
 from weft.functional.creation import full
@@ -613,7 +614,7 @@ class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Apply over the channels of `input`."""
         if input.dim() not in (3, 4):
-            raise ValueError(
+            raise _core.ShapeError(
                 f"Softmax2d: input must have 3 or 4 dimensions; input is {tuple(input.shape)}."
             )
         return F.softmax(input, -3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias, cast
 
+from weft import _core
 from weft._core import Tensor
 from weft.functional.creation import empty
 from weft.nn import functional as F
@@ -187,7 +188,7 @@ class Conv1d(_Forward):
         >>> import weft
         >>> from weft import nn
         >>> nn.Conv1d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(8, 3, 32)).shape
-        torch.Size([8, 16, 16])
+        weft.Size([8, 16, 16])
     """
 
     dimensions = 1
@@ -217,7 +218,7 @@ class Conv2d(_Forward):
         >>> import weft
         >>> from weft import nn
         >>> nn.Conv2d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(8, 3, 32, 32)).shape
-        torch.Size([8, 16, 16, 16])
+        weft.Size([8, 16, 16, 16])
     """
 
     dimensions = 2
@@ -282,7 +283,7 @@ class _Transposed(Convolution):
                 + 1
             )
             if not least <= wanted < least + self.stride[i]:
-                raise ValueError(
+                raise _core.ShapeError(
                     f"{type(self).__name__}: output_size must lie between {least} and "
                     f"{least + self.stride[i] - 1} in dimension {i}; output_size is {sizes}."
                 )
@@ -323,7 +324,7 @@ class ConvTranspose1d(_Transposed):
         >>> import weft
         >>> from weft import nn
         >>> nn.ConvTranspose1d(3, 16, kernel_size=2, stride=2)(weft.zeros(8, 3, 32)).shape
-        torch.Size([8, 16, 64])
+        weft.Size([8, 16, 64])
     """
 
     dimensions = 1
@@ -354,7 +355,7 @@ class ConvTranspose2d(_Transposed):
         >>> import weft
         >>> from weft import nn
         >>> nn.ConvTranspose2d(3, 16, kernel_size=2, stride=2)(weft.zeros(8, 3, 32, 32)).shape
-        torch.Size([8, 16, 64, 64])
+        weft.Size([8, 16, 64, 64])
     """
 
     dimensions = 2
@@ -371,7 +372,7 @@ class Conv3d(_Forward):
         >>> import weft
         >>> from weft import nn
         >>> nn.Conv3d(3, 16, kernel_size=3, stride=2, padding=1)(weft.zeros(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 16, 4, 4, 4])
+        weft.Size([2, 16, 4, 4, 4])
     """
 
     dimensions = 3
@@ -388,7 +389,7 @@ class ConvTranspose3d(_Transposed):
         >>> import weft
         >>> from weft import nn
         >>> nn.ConvTranspose3d(3, 16, kernel_size=2, stride=2)(weft.zeros(2, 3, 8, 8, 8)).shape
-        torch.Size([2, 16, 16, 16, 16])
+        weft.Size([2, 16, 16, 16, 16])
     """
 
     dimensions = 3

@@ -18,8 +18,10 @@ from weft._core import Tensor
 from weft.autograd import no_grad
 from weft.nn.changing import change
 from weft.nn.hooks import ForwardHook, HookFunctions, Hooks, RemovableHandle, call_with_hooks
+from weft.nn.locating import name_module
 from weft.nn.parameter import Buffer, Parameter
 
+_core.set_error_namer(name_module)
 _EXTRA_STATE = "_extra_state"
 _Forward = TypeVar("_Forward", bound=Callable[..., Any])
 
