@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -135,3 +136,29 @@ def test_what_draws_alone_does_not_slow_others_down() -> None:
         found = weft.map(sample, range(2000))
     assert set(found) == {0, 1, 2}
     assert len(weft.explain().plans[-1].batches) == 1
+
+
+@pytest.mark.parametrize(
+    ("examples", "named"),
+    [
+        ([weft.ones(2)], "a list first"),
+        ((1, 2), "a tuple first"),
+        (weft.ones(2, 2), "a Tensor first"),
+        (iter([1]), "a list_iterator first"),
+        ({"a": 1}.items(), "a dict_items first"),
+    ],
+)
+@pytest.mark.parametrize("batch", [True, False])
+def test_swapped_arguments_are_said_in_a_sentence(examples: Any, named: str, batch: bool) -> None:
+    sentence = r"map takes the function first: weft\.map\(function, examples\)\. It was given "
+    with pytest.raises(TypeError, match=f"^{sentence}{named}, and the function second\\.$"):
+        weft.map(examples, weft.tanh, batch=batch)
+    with pytest.raises(TypeError, match="takes the function first"):
+        weft.map(examples, weft.nn.Linear(2, 2), batch=batch)
+
+
+def test_what_is_no_function_is_named() -> None:
+    with pytest.raises(TypeError, match="function must be something to call with one example, not"):
+        weft.map([1], [2])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not a NoneType"):
+        weft.map(None, [2])  # type: ignore[arg-type]

@@ -366,6 +366,8 @@ def map(
         >>> weft.map(lambda x: x * 2 if x > 0 else x, [weft.tensor(1.0), weft.tensor(-1.0)])
         [tensor(2.), tensor(-1.)]
     """
+    if not callable(cast("object", function)):
+        raise _not_a_function(function, examples)
     if not isinstance(cast("object", width), int):
         raise TypeError(f"map: width must be an integer, not {width!r}")
     if width < 1:
@@ -416,6 +418,16 @@ def _batched(
     results = _outermost(function, examples, width, return_exceptions)
     _compute(results, return_exceptions)
     return results
+
+
+def _not_a_function(function: Any, examples: Any) -> TypeError:
+    kind = type(function).__name__
+    if callable(examples):
+        return TypeError(
+            "map takes the function first: weft.map(function, examples). It was given "
+            f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} first, and the function second."
+        )
+    return TypeError(f"map: function must be something to call with one example, not a {kind}")
 
 
 def _compute(results: list[Any], return_exceptions: bool) -> None:
