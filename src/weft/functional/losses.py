@@ -88,6 +88,28 @@ def _compared(name: str, function: Any, input: Tensor, target: Tensor, *more: An
         ) from None
 
 
+def _check_classes(name: str, input: Tensor, target: Tensor) -> None:
+    """Say of labels that are no integers how they become classes; called where an op failed."""
+    if not target.is_floating_point() and target.dtype != _core.bool:
+        return
+    is_column = target.ndim == input.ndim and target.ndim > 1 and target.shape[1] == 1
+    text = (
+        f"{name}(input, target): target must hold classes as integers, and is {target.dtype.name}; "
+        f"write target{'.squeeze(1)' if is_column else ''}.long()"
+    )
+    if name == "cross_entropy" and target.is_floating_point():
+        text += f", or give probabilities of input's shape {tuple(input.shape)}"
+    sizes = f"input is {tuple(input.shape)}, target is {tuple(target.shape)}"
+    raise _core.DTypeError(f"{text}. Here {sizes}") from None
+
+
+def _is_like_classes(input: Tensor, target: Tensor) -> bool:
+    """Tell whether the target has the sizes of classes, or those with a dimension of size one."""
+    dim, shape = min(input.ndim, 2) - 1, tuple(input.shape)
+    before, after = shape[: max(dim, 0)], shape[dim + 1 :]
+    return tuple(target.shape) in {before + after, (*before, 1, *after)}
+
+
 def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return scores (N, C, ...) as rows, and classes (N, ...) as one number a row."""
     if weight is None and target.ndim == 0 and input.ndim == 1:  # one example
@@ -99,9 +121,11 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
     dim = 0 if input.ndim == 1 else 1
     shape, count = tuple(input.shape), input.shape[dim]
     if tuple(target.shape) != shape[:dim] + shape[dim + 1 :]:
+        _check_classes(name, input, target)
+        advice = "; write target.squeeze(1)" if _is_like_classes(input, target) else ""
         raise _core.ShapeError(
             f"{name}(input, target): target must have input's sizes without the classes'; input is "
-            f"{shape}, target is {tuple(target.shape)}"
+            f"{shape}, target is {tuple(target.shape)}{advice}"
         )
     if weight is not None and tuple(weight.shape) != (count,):
         raise _core.ShapeError(
@@ -138,7 +162,11 @@ def nll_loss(
     logs, classes = _rows("nll_loss", input, target, weight)
     skipped = ops.eq(classes, ignore_index)
     safe = ops.masked_fill(classes, skipped, 0)
-    losses = -ops.squeeze(ops.gather(logs, 1, safe.unsqueeze(1)), [1])
+    try:
+        losses = -ops.squeeze(ops.gather(logs, 1, safe.unsqueeze(1)), [1])
+    except _core.DTypeError:
+        _check_classes("nll_loss", input, target)
+        raise
     counted = ops.logical_not(skipped).to(input.dtype)
     if weight is not None:
         factors = ops.index_select(weight, 0, safe)
@@ -186,7 +214,11 @@ def cross_entropy(
     if weight is None and label_smoothing == 0 and not target.is_floating_point():
         # One pass forward and one backward.
         scores, classes = _rows("cross_entropy", input, target, None)
-        result = ops.cross_entropy_classes(scores, classes, ignore_index, reduction)[0]
+        try:
+            result = ops.cross_entropy_classes(scores, classes, ignore_index, reduction)[0]
+        except _core.DTypeError:
+            _check_classes("cross_entropy", input, target)
+            raise
         return result if result.ndim == 0 else result.reshape(target.shape)
     if not 0 <= label_smoothing <= 1:
         raise _core.ArgumentError(
@@ -200,6 +232,8 @@ def cross_entropy(
     even = -ops.sum(logs if factors is None else logs * factors, [dim]) / input.shape[dim]
     if target.is_floating_point():
         if tuple(input.shape) != tuple(target.shape):
+            if _is_like_classes(input, target):
+                _check_classes("cross_entropy", input, target)
             raise _core.ShapeError(
                 "cross_entropy(input, target): target probabilities must be like input; input is "
                 f"{tuple(input.shape)}, target is {tuple(target.shape)}"
@@ -209,6 +243,8 @@ def cross_entropy(
         if reduction == "mean":
             return ops.sum(losses) / losses.numel()
         return reduced("cross_entropy", losses, reduction)
+    if target.dtype == _core.bool:
+        _check_classes("cross_entropy", input, target)
     loss = nll_loss(logs, target, weight, ignore_index, reduction)
     if label_smoothing == 0:
         return loss
