@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import weft
 from weft.cli import run, show, view
-from weft.cli.command import CommandError
+from weft.cli.command import CommandError, find_script
 
 __all__ = ["main"]
 
@@ -26,7 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (view, run, show):
         command.add_to(commands)
-    given = parser.parse_args(arguments)
+    given, unknown = parser.parse_known_args(arguments)
+    command_parser: argparse.ArgumentParser = given.parser
+    takes_script = hasattr(given, "words")
+    if unknown:
+        advice = " (the script's own options stand behind its name)" if takes_script else ""
+        command_parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+    if takes_script:
+        find_script(command_parser, given)
     try:
         return given.run(given)
     except CommandError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import nullcontext
 
-from weft.cli.command import CommandError, Commands
+from weft.cli.command import CommandError, Commands, add_script
 from weft.cli.script import end_by_interrupt, read_script, run_script
 from weft.compat import TorchIsLoadedError, answering_torch
 
@@ -25,9 +25,8 @@ def add_to(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("script", help="the script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
-    parser.set_defaults(run=run)
+    add_script(parser)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, help="where to write the page (beside the trace, as .html)"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from weft.cli.command import CommandError, Commands
+from weft.cli.command import CommandError, Commands, add_script
 from weft.cli.script import Outcome, end_by_interrupt, read_script, run_script
 from weft.viewer.live import Live
 from weft.viewer.page import PageMissingError
@@ -24,7 +24,9 @@ Run a script and show its graphs in a browser while it runs.
 
 The page has a graph of each step that was looked at (forward, batched plan, backward), the loss
 and the time of each step. The script runs as `python script.py` would run it; its exit code is the
-command's. The page stays until Ctrl-C."""
+command's. The page stays until Ctrl-C.
+
+Options of `weft view` stand before the script; what follows the script is its own."""
 
 
 def add_to(commands: Commands) -> None:
@@ -38,8 +40,7 @@ def add_to(commands: Commands) -> None:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("script", help="the script")
-    add("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    add_script(parser)
     add(
         "--host", default="127.0.0.1", help="the address to serve at (127.0.0.1: this machine only)"
     )
@@ -53,7 +54,7 @@ def add_to(commands: Commands) -> None:
         help="record every step of lazy programs too: slower, but shows the last")  # fmt: skip
     add("--save", type=Path, metavar="PAGE.html", help="write the page to a file at the end")
     add("--exit", action="store_true", help="end when the script ends")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -71,6 +72,7 @@ def run(given: argparse.Namespace) -> int:
         )
         outcome = run_script(script, live)
         store.end(_said(outcome))
+        _tell_misplaced(given, outcome)
         if given.save is not None:
             _save(store, given.save)
         if isinstance(outcome.error, KeyboardInterrupt):
@@ -108,6 +110,18 @@ def _announce(given: argparse.Namespace, server: ViewerServer) -> None:
         _say("no browser could be opened; open the address above by hand.")
 
 
+def _tell_misplaced(given: argparse.Namespace, outcome: Outcome) -> None:
+    """Say which of the script's arguments look like ours, if the script did not know them."""
+    options = vars(given)
+    words = [word.partition("=")[0] for word in given.arguments if word.startswith("--")]
+    ours = [word for word in words if word[2:].replace("-", "_") in options]
+    if ours and isinstance(outcome.error, SystemExit) and outcome.code == 2:
+        _say(
+            f"the script was given {' and '.join(ours)}; options of `weft view` stand before it, "
+            f"as in `weft view {ours[0]} {given.script}`."
+        )
+
+
 def _said(outcome: Outcome) -> str:
     if isinstance(outcome.error, SystemExit) or outcome.error is None:
         return f"the script has ended with exit code {outcome.code}"
@@ -137,14 +151,16 @@ def _say(text: str) -> None:
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 1 << 16:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return number
+    if not text.isdecimal() or int(text) >= 1 << 16:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+    return int(text)
 
 
 def _positive(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError("must be above 0")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
     return number
