@@ -240,8 +240,12 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert "\x1b[" in str(found)
     assert "\x1b[" not in found.text()
-    assert found._repr_mimebundle_() == {"text/plain": found.text()}
-    assert repr(found) == "<Diff: 6 differences>"
+    bundle = found._repr_mimebundle_()
+    assert bundle["text/plain"] == found.text()
+    assert bundle["text/html"] == found._repr_html_()
+    assert repr(found) == str(found)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert repr(found) == found.text()
 
 
 def test_weft_diff_is_of_tensors_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from weft.viewer.differences import (
     seconds_text,
 )
 from weft.viewer.graph import Graph, PathLike
+from weft.viewer.notebook import notebook_html
 from weft.viewer.page import page_html, page_of, write_text
 from weft.viewer.tree import Line, Style, colored
 from weft.viewer.words import failure_text, nodes_text, plain
@@ -181,7 +183,7 @@ class Diff:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Diff: {len(self.changes)} differences>"
+        return str(self)  # it shows itself where it is the value of a line
 
     # ---- to look at ------------------------------------------------------------------------------
 
@@ -237,10 +239,16 @@ class Diff:
         text = page_html(self.page())
         return text if path is None else write_text(path, text)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the page with both graphs, or the text without it."""
+        text = f"<pre>{html.escape(self.text())}</pre>"
+        page = self.page()
+        return notebook_html(page, f"difference of {page['title']}", text)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Return the differences in the form that notebooks show."""
+        """Return the differences in the forms that notebooks choose from."""
         del include, exclude
-        return {"text/plain": self.text()}
+        return {"text/plain": self.text(), "text/html": self._repr_html_()}
 
 
 @overload

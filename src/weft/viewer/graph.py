@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,13 +14,13 @@ from weft.tracing import Failure, Folded, Node, Trace, fold, to_json
 from weft.tracing.sources import Outline
 from weft.viewer import svg, text_formats
 from weft.viewer.merging import Link, Merged, merge_traces
-from weft.viewer.page import PageMissingError, page_html, page_of, write_text
+from weft.viewer.notebook import notebook_html
+from weft.viewer.page import page_html, page_of, write_text
 from weft.viewer.picture import Picture, make_picture
 from weft.viewer.tree import Line, colored, tree_lines
 from weft.viewer.words import Decision, decision_of, failure_text, nodes_text
 
 PathLike = str | os.PathLike[str]
-_NOTEBOOK_LIMIT = 4 << 20
 
 
 class Graph:
@@ -134,18 +133,12 @@ class Graph:
         return f"<Graph{title}: {nodes_text(len(self))}, {len(self.decisions)} decisions{failed}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the page in a sandbox, or a picture without it."""
-        try:
-            page = self.html()
-        except PageMissingError:
-            return self.svg()
-        if len(page) > _NOTEBOOK_LIMIT:
-            return self.svg()
-        title = html.escape(self.title or "graph", quote=True)
-        return (
-            f'<iframe title="{title}" sandbox="allow-scripts" style="width: 100%; height: 32rem; '
-            f'border: 0" srcdoc="{html.escape(page, quote=True)}"></iframe>'
-        )
+        """Return what a notebook shows: the page in a sandbox, or a picture without it.
+
+        The page's code is in one output of a notebook; the others need it and show a picture until
+        it is there.
+        """
+        return notebook_html(self.page(), self.title or "graph", self.svg())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Return the graph in the forms that notebooks choose from."""

@@ -120,12 +120,26 @@ def page_html(page: dict[str, Any]) -> str:
         >>> "<html" in page_html(page_of([graph]))
         True
     """
-    data = json.dumps(page, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    before, after = page_parts()
+    return f"{before}{page_data(page)}{after}"
+
+
+def page_data(page: dict[str, Any]) -> str:
+    """Return a page's data as text that can stand in a script of a document."""
+    return json.dumps(page, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def page_parts() -> tuple[str, str]:
+    """Return what stands before and behind the data.
+
+    Raises:
+        PageMissingError: The viewer was not built.
+    """
     before, found, after = template().partition(PLACEHOLDER)
     if not found:
         raise PageMissingError("weft/viewer/page.html has no place for a graph; build it again")
     head, tail = PLACEHOLDER.split("null")
-    return f"{before}{head}{data}{tail}{after}"
+    return before + head, tail + after
 
 
 def template() -> str:
