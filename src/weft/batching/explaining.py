@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import _core
+from weft._reports import Report, escaped, table_html
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Plan:
     line: int
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Report):
     """The last plans, how many ops were never needed, and cells whose bodies run as they are.
 
     Example:
@@ -87,6 +88,11 @@ class Explanation:
         if sys.stdout.isatty() and find_spec("rich"):
             return _colored(self)
         return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: a table for each plan."""
+        totals = escaped("\n".join(_totals(self)))
+        return "".join(map(_html, self.plans)) + f"<pre>{totals}</pre>"
 
 
 def _batch(data: dict[str, Any]) -> Batch:
@@ -133,6 +139,22 @@ def _summary(plan: Plan) -> str:
         f"plan for {_place(plan)}: {plan.nodes} ops in {len(plan.batches)} batches, "
         f"{plan.seconds * 1e3:.2f} ms ({plan.seconds_planning * 1e3:.2f} ms planning)"
     )
+
+
+def _html(plan: Plan) -> str:
+    """Return a table for a notebook."""
+    rows = [
+        (
+            batch.op,
+            batch.rows,
+            batch.bytes_copied,
+            round(batch.seconds * 1e6, 1),
+            _place(batch),
+            _note(batch),
+        )
+        for batch in plan.batches
+    ]
+    return table_html(_summary(plan), ("op", "rows", "bytes copied", "us", "line", "note"), rows)
 
 
 def _colored(explanation: Explanation) -> str:

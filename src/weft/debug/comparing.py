@@ -16,6 +16,7 @@ import numpy as np
 
 from weft import _core, batching, pytree
 from weft._core import Tensor
+from weft._reports import Report
 from weft.debug.wording import Range, place_of, place_text
 from weft.random import get_rng_state, set_rng_state
 from weft.tracing import Recording
@@ -35,8 +36,8 @@ _NOT_REPEATABLE = (
 _TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Report):
     """Whether a function did the same in several modes; true if it differed.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from weft import _core, pytree
 from weft._core import Tensor
+from weft._reports import Report
 from weft.autograd.graph import get_gradient_edge, walk
 from weft.debug.wording import line_text, place_at, place_of, place_text
 from weft.tracing import Recording
@@ -59,8 +60,8 @@ _READ_AS = {
 }
 
 
-@dataclass(frozen=True)
-class NoGradient:
+@dataclass(frozen=True, repr=False)
+class NoGradient(Report):
     """Why a tensor gets no gradient; false if it does get one.
 
     Attributes:

@@ -15,6 +15,7 @@ from types import CellType, FrameType, FunctionType, GeneratorType, MethodType, 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from weft._core import Node, Tensor
+from weft._reports import Report
 from weft.autograd.graph import get_gradient_edge
 from weft.debug.wording import bytes_text, count_text, place_at, place_text
 from weft.tracing import Place
@@ -52,8 +53,8 @@ class Holder:
         return f"{self.name}, {place_text(self.place)}" if self.place else self.name
 
 
-@dataclass(frozen=True)
-class Alive:
+@dataclass(frozen=True, repr=False)
+class Alive(Report):
     """What `why_alive` found; false if nobody that Python knows of holds the graph.
 
     Attributes:

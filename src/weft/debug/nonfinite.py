@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from weft import _core, pytree
 from weft._core import Tensor
+from weft._reports import Report
 from weft.debug.wording import Range, module_of, place_of, place_text, range_of
 from weft.tracing import Recording, Statistics
 from weft.tracing.recording import argument_names, statistics_of
@@ -24,8 +25,8 @@ _NOT_FINITE = re.compile(r"\b(inf|nan)\b")
 Origin = Literal["op", "gradient", "input", "number", ""]
 
 
-@dataclass(frozen=True)
-class NanReport:
+@dataclass(frozen=True, repr=False)
+class NanReport(Report):
     """What `find_nan` found; false if every number was finite.
 
     Attributes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from weft._reports import Report
 from weft.debug.steps import StepWatch, StillAlive, warn
 from weft.debug.wording import (
     Table,
@@ -66,8 +67,8 @@ class Row:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Profile:
+@dataclass(frozen=True, repr=False)
+class Profile(Report):
     """Where the time of a run went. Each of its tables adds up to `seconds`.
 
     Attributes:

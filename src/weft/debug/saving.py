@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from weft import _core
+from weft._reports import Report
 from weft.debug.wording import (
     Table,
     bytes_text,
@@ -41,8 +42,8 @@ class LineOfMemory:
         return f"{where}: {bytes_text(self.bytes)}"
 
 
-@dataclass(frozen=True)
-class MemoryReport:
+@dataclass(frozen=True, repr=False)
+class MemoryReport(Report):
     """What a block kept for backward, and its memory.
 
     Attributes:
