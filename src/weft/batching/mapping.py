@@ -10,7 +10,7 @@ from contextvars import copy_context
 from functools import partial
 from inspect import currentframe
 from sys import getrecursionlimit, gettrace, settrace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, overload
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -319,6 +319,26 @@ def _with_note(error: BaseException, index: int) -> BaseException:
     return error
 
 
+@overload
+def map(
+    function: Callable[[Example], Result],
+    examples: Iterable[Example],
+    *,
+    batch: bool = True,
+    width: int = 128,
+    return_exceptions: Literal[False] = False,
+    replay: bool = True,
+) -> list[Result]: ...
+@overload
+def map(
+    function: Callable[[Example], Result],
+    examples: Iterable[Example],
+    *,
+    batch: bool = True,
+    width: int = 128,
+    return_exceptions: bool,
+    replay: bool = True,
+) -> list[Result | Exception]: ...
 def map(
     function: Callable[[Example], Result],
     examples: Iterable[Example],

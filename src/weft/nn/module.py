@@ -11,7 +11,7 @@ import inspect
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar, cast
 
 from weft import _core
 from weft._core import Tensor
@@ -24,6 +24,14 @@ from weft.nn.parameter import Buffer, Parameter
 _core.set_error_namer(name_module)
 _EXTRA_STATE = "_extra_state"
 _Forward = TypeVar("_Forward", bound=Callable[..., Any])
+_Given = ParamSpec("_Given")
+_Result_co = TypeVar("_Result_co", covariant=True)
+
+
+class _HasForward(Protocol[_Given, _Result_co]):
+    """What type checkers look at where a module is called."""
+
+    def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result_co: ...
 
 
 def one_op(
@@ -131,6 +139,12 @@ class Module(_core.Forward):
     __signature__ = _ForwardSignature()
     # Overwritten by subclasses; a Callable, so that any signature is a valid override.
     forward: Callable[..., Any]
+
+    if TYPE_CHECKING:
+        # A call takes what `forward` takes, and gives what it gives.
+        def __call__(  # noqa: D102
+            self: _HasForward[_Given, _Result_co], *args: _Given.args, **kwargs: _Given.kwargs
+        ) -> _Result_co: ...
 
     def __init__(self) -> None:
         self._take_attributes(

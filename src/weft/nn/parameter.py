@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from weft._core import Tensor
 from weft.functional.creation import empty
@@ -55,6 +55,11 @@ class Buffer:
     """
 
     __slots__ = ("data", "persistent")
+
+    if TYPE_CHECKING:
+        # What the module has under the attribute's name is the tensor.
+        def __new__(cls, data: Tensor, persistent: bool = True) -> Tensor:  # noqa: D102
+            ...
 
     def __init__(self, data: Tensor, persistent: bool = True) -> None:
         self.data = data

@@ -38,7 +38,7 @@ class TreeLSTMCell(Module):
         >>> leaf = (weft.zeros(3), weft.zeros(3))
         >>> hidden, memory = cell(None, (leaf, leaf))
         >>> hidden.shape
-        torch.Size([3])
+        weft.Size([3])
     """
 
     def __init__(self, input_size: int, hidden_size: int, child_sum: bool = False) -> None:
@@ -60,7 +60,7 @@ class TreeLSTMCell(Module):
     def forward(self, input: Tensor | None, children: Sequence[State] = ()) -> State:
         """Return the node's hidden state and memory."""
         self._check(input, len(children))
-        own = None if self.input_gates is None else self.input_gates(input)
+        own = None if self.input_gates is None or input is None else self.input_gates(input)
         if own is not None and not children:
             return self._leaf(own)
         return self._child_sum(own, children) if self.child_sum else self._binary(own, children)

@@ -5,23 +5,38 @@ from __future__ import annotations
 import itertools
 import math
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
-from weft._core import Generator
+from weft._core import Generator, Tensor
 from weft.utils.data.collating import default_collate, default_convert
-from weft.utils.data.dataset import IterableDataset
+from weft.utils.data.dataset import Dataset, IterableDataset, TensorDataset
 from weft.utils.data.iterating import LocalIterator, Order, WorkerIterator
 from weft.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from weft.utils.data.worker import get_worker_info
 
-Item_co = TypeVar("Item_co", covariant=True)
+Batch_co = TypeVar("Batch_co", covariant=True)
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 
-class DataLoader(Generic[Item_co]):
+class _Options(TypedDict, total=False):
+    pin_memory: bool
+    drop_last: bool
+    timeout: float
+    worker_init_fn: Callable[[int], Any] | None
+    multiprocessing_context: Any
+    generator: Generator | None
+    prefetch_factor: int | None
+    persistent_workers: bool
+    pin_memory_device: str
+    in_order: bool
+
+
+class DataLoader(Generic[Batch_co]):
     """Iterate over the batches of a dataset.
 
     The same seed gives the same batches in the same order, PyTorch's order, with any number of
@@ -57,6 +72,85 @@ class DataLoader(Generic[Item_co]):
         (3, [tensor([0, 1]), tensor([2, 3]), tensor([4])])
     """
 
+    # What it yields is what `collate_fn` makes; without one it depends on the examples.
+    @overload
+    def __init__(
+        self: DataLoader[Made],
+        dataset: Any,
+        batch_size: int | None = ...,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: Callable[[list[Any]], Made],
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Item],
+        dataset: Dataset[Item] | Sequence[Item],
+        batch_size: None,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: None = ...,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[list[Tensor]],
+        dataset: TensorDataset,
+        batch_size: int = ...,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: None = ...,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Tensor],
+        dataset: Dataset[Tensor] | Dataset[float] | Sequence[Tensor] | Sequence[float],
+        batch_size: int = ...,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: None = ...,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[list[str]],
+        dataset: Dataset[str] | Sequence[str],
+        batch_size: int = ...,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: None = ...,
+        **options: Unpack[_Options],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: DataLoader[Any],
+        dataset: Any,
+        batch_size: int | None = ...,
+        shuffle: bool | None = ...,
+        sampler: Iterable[Any] | None = ...,
+        batch_sampler: Iterable[Any] | None = ...,
+        num_workers: int = ...,
+        *,
+        collate_fn: Callable[[list[Any]], Any] | None = ...,
+        **options: Unpack[_Options],
+    ) -> None: ...
     def __init__(
         self,
         dataset: Any,
@@ -127,7 +221,7 @@ class DataLoader(Generic[Item_co]):
         self.collate_fn = collate_fn
         self._kept: WorkerIterator | None = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch_co]:
         if self.num_workers == 0:
             return LocalIterator(self._order(), self._requests())
         if not self.persistent_workers:
