@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,7 +61,7 @@ def test_there_is_no_gpu() -> None:
 
 
 @pytest.mark.parametrize("use", ["compile", "script", "trace", "autocast"])
-def test_says_once_that_it_does_nothing(use: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_says_once_that_it_does_nothing(use: str, caplog: pytest.LogCaptureFixture) -> None:
     import torch
 
     layer = torch.nn.Linear(2, 2)
@@ -74,17 +76,29 @@ def test_says_once_that_it_does_nothing(use: str, capsys: pytest.CaptureFixture[
         else:
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 assert layer(torch.ones(1, 2)).dtype is torch.float32
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert use in said
+    (said,) = caplog.records
+    assert (said.name, said.levelname) == ("weft", "WARNING")
+    assert use in said.getMessage()
 
 
-def test_disabled_autocast_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_says_it_on_stderr_unless_told_otherwise(tmp_path: Path) -> None:
+    use = "import torch\nwith torch.autocast('cpu'):\n    pass\n"
+    (tmp_path / "plain.py").write_text(use)
+    quiet = "import logging\nlogging.getLogger('weft').setLevel(logging.ERROR)\n"
+    (tmp_path / "quiet.py").write_text(quiet + use)
+    for name, expected in (("plain", "weft: autocast does nothing"), ("quiet", "")):
+        command = [sys.executable, "-m", "weft", "run", f"{name}.py"]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert ran.stderr.startswith(expected)
+        assert bool(ran.stderr) == bool(expected)
+
+
+def test_disabled_autocast_is_silent(caplog: pytest.LogCaptureFixture) -> None:
     import torch
 
     with torch.autocast("cuda", enabled=False), torch.cuda.amp.autocast(enabled=False):
         pass
-    assert capsys.readouterr().err == ""
+    assert caplog.records == []
 
 
 def test_the_scaler_is_disabled() -> None:
@@ -216,7 +230,7 @@ def _shout(number: int, words: str) -> None:
         raise ValueError(words)
 
 
-def test_processes_are_the_standard_librarys(capfd: pytest.CaptureFixture[str]) -> None:
+def test_processes_are_the_standard_librarys(caplog: pytest.LogCaptureFixture) -> None:
     import multiprocessing
 
     import torch.multiprocessing as mp
@@ -227,7 +241,7 @@ def test_processes_are_the_standard_librarys(capfd: pytest.CaptureFixture[str]) 
     process.start()
     process.join()
     assert process.exitcode == 0
-    assert capfd.readouterr().err.count("processes share no memory") == 1
+    assert caplog.text.count("processes share no memory") == 1
     with pytest.raises(RuntimeError, match="process 0 ended with exit code 1"):
         mp.spawn(_shout, ("bad",))
 

@@ -120,7 +120,7 @@ def print_graph(
         from rich.text import Text  # noqa: PLC0415
     except ImportError:
         text = graph_text(tensor, names=names, max_nodes=max_nodes, max_elements=max_elements)
-        print(text)
+        print(text)  # noqa: T201 - that is what it is for
         return
     console = Console(soft_wrap=True, highlight=False)
     for line in _lines(tensor, names or {}, max_nodes, max_elements):

@@ -10,7 +10,7 @@ import socket
 import threading
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -28,9 +28,15 @@ _SECONDS_BETWEEN_SERIES = 0.5
 _SECONDS_TO_STOP = 2.0
 _SECONDS_OF_SILENCE = 20.0  # then a browser is asked whether it is still there
 
-_log = logging.getLogger("weft.viewer")
-_log.addHandler(logging.NullHandler())
-_log.propagate = False
+
+class _Quiet(logging.LoggerAdapter[logging.Logger]):
+    """Logs as details what the server calls errors: browsers that go away in mid-sentence."""
+
+    def log(self, level: int, msg: object, *args: Any, **given: Any) -> None:
+        super().log(min(level, logging.DEBUG), msg, *args, **given)
+
+
+_log = _Quiet(logging.getLogger("weft"), {})
 
 
 class ViewerServer:

@@ -157,4 +157,4 @@ class Compare:
 
     def print(self) -> None:
         """Print the table."""
-        print(self)
+        print(self)  # noqa: T201 - that is what it is for

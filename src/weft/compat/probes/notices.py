@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 
 _said: set[str] = set()
+_log = logging.getLogger("weft")
 
 
 def say_once(text: str) -> None:
-    """Print a sentence to stderr unless it was printed before."""
+    """Log a sentence, which without settings goes to stderr, unless it was said before."""
     if text not in _said:
         _said.add(text)
-        print(f"weft: {text}", file=sys.stderr)
+        _log.warning("weft: %s", text)
