@@ -1,7 +1,9 @@
 """Run the benchmarks: `python -m benchmarks [names] [--quick] [--json file]`.
 
-"models" names all models; followed by names, only these of them. `python -m benchmarks cliffs`
-is a benchmark of its own: see benchmarks/cliffs/command.py.
+"models" names all models; followed by names, only these of them. A run of all cases on a machine
+that does nothing else writes docs/performance.md, and `--publish file` writes it from the results
+of an earlier run. `python -m benchmarks cliffs` is a benchmark of its own: see
+benchmarks/cliffs/command.py.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import large, report, slower, small, whole
+from benchmarks import large, page, report, slower, small, whole
 from benchmarks.cliffs import command as cliffs
 from benchmarks.measure import OtherWork, Row, Settings, say, set_threads, use_cpu_time
 from benchmarks.models.cases import build_cases as build_models
@@ -100,6 +102,12 @@ def parse_arguments(names: list[str] | None = None) -> argparse.Namespace:
         action="store_true",
         help="measure processor time instead of time, one thread only: for a busy machine",
     )
+    parser.add_argument(
+        "--publish",
+        type=Path,
+        metavar="file",
+        help="measure nothing: write docs/performance.md and README's table from these results",
+    )
     parser.add_argument("--list", action="store_true", help="print the names of the cases and end")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - {MODELS, *(names or arguments.names)}
@@ -120,10 +128,22 @@ def choose_cases(names: list[str], cases: list[str], models: list[str]) -> list[
     return others if set(others) & set(models) else others + models
 
 
+def publish(write: Callable[[], str]) -> int:
+    """Write the page and say so, or say why not; return the exit code."""
+    try:
+        print(write())
+    except page.NotPublishableError as error:
+        print(f"docs/performance.md is as it was: {error}.", file=sys.stderr)
+        return 1
+    return 0
+
+
 def main() -> int:
     if sys.argv[1:2] == ["cliffs"]:
         return cliffs.main(sys.argv[2:])
     arguments = parse_arguments()
+    if arguments.publish:
+        return publish(lambda: page.publish_file(arguments.publish))
     weft, torch = (importlib.import_module(name) for name in ("weft", "torch"))
     if arguments.cpu_time:
         use_cpu_time()
@@ -138,22 +158,30 @@ def main() -> int:
         return 0
     machine = report.describe_machine(weft, torch)
     machine["clock"] = "processor time" if arguments.cpu_time else "time"
+    machine["quick"] = arguments.quick
     print(report.machine_text(machine, threads), flush=True)
     chosen = choose_cases(arguments.names, list(cases), list(models))
     begin, other_work = time.perf_counter(), OtherWork()
-    rows: list[Row] = []
+    measured: list[tuple[str, Row]] = []
     for i, name in enumerate(chosen):
         say(f"[{i + 1}/{len(chosen)}, {time.perf_counter() - begin:.0f} s] {name}")
-        rows += map(slower.explain, guarded(name, cases[name]))
+        measured += [(name, slower.explain(row)) for row in guarded(name, cases[name])]
+    rows = [row for _, row in measured]
     say("")
     seconds = time.perf_counter() - begin
     machine["other_work"] = other_work.cores()
     report.print_table(rows)
     report.print_reasons(rows)
-    if (machine["other_work"] or 0) > 0.1 and not arguments.cpu_time:
+    disturbed = (machine["other_work"] or 0) > report.DISTURBED and not arguments.cpu_time
+    if disturbed:
         print(report.other_work_text(machine))
     path = arguments.json or report.default_path(machine)
-    report.write_rows(path, machine, rows, seconds)
+    document = report.document_of(machine, report.results_of(measured), seconds)
+    report.write_json(path, document)
+    # What the page shows is a whole run on a quiet machine, unless somebody publishes another.
+    options = (arguments.names, arguments.threads, arguments.quick)
+    if not any(options) and not disturbed:
+        publish(lambda: page.publish_file(path))
     verdicts = [row.verdict for row in rows]
     counts = {verdict: verdicts.count(verdict) for verdict in ("pass", "MISS", "MISSING", "SLOW")}
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from benchmarks.measure import SLOW, Row, Spread
 
 RESULTS = Path(__file__).resolve().parent / "results"
+FORMAT = 2  # of the JSON document
+DISTURBED = 0.1  # so many cores busy with other work make a run worth little
 HEADINGS = ("case", "threads", "Weft", "PyTorch", "figure", "required", "aim", "")
 
 
@@ -179,24 +181,28 @@ def default_path(machine: dict[str, Any], prefix: str = "") -> Path:
     return RESULTS / f"{prefix}{machine['time'].replace(':', '')[:17]}.json"
 
 
-def write_rows(path: Path, machine: dict[str, Any], rows: list[Row], seconds: float) -> None:
-    """Write everything that the table shows, unrounded."""
-    results: list[dict[str, Any]] = [
+def results_of(rows: Sequence[tuple[str, Row]]) -> list[dict[str, Any]]:
+    """Return everything that the table shows, unrounded, each with the case that measured it."""
+    return [
         {
+            "case": case,
             **dataclasses.asdict(row),
             "figure": row.figure,
             "verdict": row.verdict,
             "is_close": row.is_close,
         }
-        for row in rows
+        for case, row in rows
     ]
-    write_json(path, machine, results, seconds)
 
 
-def write_json(
-    path: Path, machine: dict[str, Any], results: list[dict[str, Any]], seconds: float
-) -> None:
+def document_of(
+    machine: dict[str, Any], results: list[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """Return a document of results."""
+    return {"format": FORMAT, "machine": machine, "seconds": round(seconds, 1), "results": results}
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a document of results."""
-    document = {"format": 1, "machine": machine, "seconds": round(seconds, 1), "results": results}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n")

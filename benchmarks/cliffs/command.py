@@ -169,7 +169,7 @@ def main(words: list[str]) -> int:
         print(report.other_work_text(machine))
     path = arguments.json or report.default_path(machine, "cliffs-")
     seconds = time.perf_counter() - begin
-    report.write_json(path, machine, results, seconds)
+    report.write_json(path, report.document_of(machine, results, seconds))
     print(f"{seconds:.0f} s; written to {path}")
     verdicts = {finding.verdict for finding in findings}
     return int("WRONG" in verdicts or (arguments.strict and "MISS" in verdicts))
