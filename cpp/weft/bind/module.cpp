@@ -4,11 +4,18 @@
 #include "weft/bind/binding.h"
 #include "weft/exec/connect.h"
 #include "weft/graph/kept_rows.h"
+#include "weft/kernels/instruction_set.h"
 #include "weft/kernels/lapack.h"
 #include "weft/tensor/failing.h"
 
 namespace weft::bind {
 namespace {
+
+#ifdef __clang__
+constexpr const char* compiler = "clang " __clang_version__;
+#else
+constexpr const char* compiler = "g++ " __VERSION__;
+#endif
 
 void connect_core() {
   exec::connect();
@@ -43,6 +50,9 @@ void define_threads(nb::module_& module) {
   module.def(
       "set_blas_path", [](const char* path) { kernels::set_blas_path(path); },
       "Name the OpenBLAS library, whose LAPACK linear algebra uses.");
+  module.def("instruction_set", kernels::instruction_set,
+             "Return the instruction set whose kernels run on this processor.");
+  module.def("compiler", [] { return compiler; }, "Return the compiler that built this module.");
 }
 
 }  // namespace

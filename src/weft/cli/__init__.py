@@ -1,4 +1,4 @@
-"""The command `weft`: `weft view script.py`, `weft run script.py`, `weft show trace.json`."""
+"""The command `weft`: it runs and shows scripts, shows traces, and says where it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft.cli import run, show, view
+from weft.cli import info, run, show, view
 from weft.cli.command import CommandError, find_script
 
 __all__ = ["main"]
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (view, run, show):
+    for command in (view, run, show, info):
         command.add_to(commands)
     given, unknown = parser.parse_known_args(arguments)
     command_parser: argparse.ArgumentParser = given.parser
