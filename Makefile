@@ -14,6 +14,7 @@ SANITIZE_TESTS ?= tests/ops tests/batching tests/autograd tests/func tests/traci
   tests/test_views_inplace.py tests/test_vmap.py
 BENCH ?=
 DEMO ?=
+PYTHONS ?= python3.11 python3.12 python3.13
 MUTATE ?=
 
 PYTHON := .venv/bin/python
@@ -23,8 +24,9 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel oracle bench dynet sanitize sanitize-build sanitize-threads fuzz \
-  mutate lint format types stub docs tour clean help always
+.PHONY: build viewer demo test wheel sdist wheels oracle bench \
+  dynet sanitize sanitize-build sanitize-threads fuzz mutate lint format types stub docs tour clean \
+  help always
 
 # ---- Environments: one stamp a group of packages -------------------------------------------------
 
@@ -76,9 +78,16 @@ demo: build ## build, show two graphs, train on ListOps, write build/demo/index.
 test: build .venv/.prepared-test ## build, then run every test that needs no PyTorch
 	@$(PYTHON) -m pytest -q $(PYTEST) --doctest-modules tests src/weft
 
-wheel: .venv/.prepared-build viewer ## build an installable wheel into dist/
-	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
-	@ls -l dist/*.whl
+# ---- What is installed elsewhere -------------------------------------------------------------------
+
+wheel: build viewer .venv/.prepared-release ## build a wheel for other machines into dist/
+	@$(PYTHON) scripts/package.py wheel
+
+sdist: .venv/.prepared-build viewer ## build an sdist, the viewer's page in it, into dist/
+	@$(PYTHON) scripts/package.py sdist
+
+wheels: sdist .venv/.prepared-release ## build wheels from the sdist for all Pythons there are
+	@$(PYTHON) scripts/package.py wheels --python $(PYTHONS)
 
 # ---- Against PyTorch -----------------------------------------------------------------------------
 

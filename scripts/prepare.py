@@ -74,14 +74,23 @@ def tool_is_recent(name: str, least: tuple[int, int]) -> bool:
         return False
 
 
+def python_at(name: str) -> str | None:
+    """Return the path of a Python that can make environments; say that it is left out otherwise."""
+    path = shutil.which(name)
+    command = [path or "", "-c", "import ensurepip"]
+    if path and subprocess.run(command, capture_output=True, check=False).returncode == 0:
+        return path
+    print(f"{name} is not on this machine: left out", flush=True)
+    return None
+
+
 def packages_for(group: str) -> list[str]:
-    """List what pip must install for one group of targets: build, test, dev or oracle."""
+    """List what pip must install for one group of targets."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         settings = tomllib.load(file)
     if group != "build":
         return settings["project"]["optional-dependencies"][group]
-    packages = [name for name in settings["build-system"]["requires"] if "scikit" not in name]
-    packages += settings["project"]["dependencies"]
+    packages = settings["build-system"]["requires"] + settings["project"]["dependencies"]
     if not tool_is_recent("cmake", (3, 24)):
         packages.append("cmake")
     if not tool_is_recent("ninja", (1, 10)):
@@ -184,7 +193,7 @@ def add_command(environment: Path, python: Path) -> None:
 def main() -> None:
     """Prepare .venv for the groups named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("groups", nargs="+", choices=["build", "test", "dev", "oracle"])
+    parser.add_argument("groups", nargs="+", choices=["build", "test", "dev", "release", "oracle"])
     groups = parser.parse_args().groups
     if "build" in groups:
         check_compiler()

@@ -152,8 +152,8 @@ def template() -> str:
         return resources.files("weft.viewer").joinpath("page.html").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PageMissingError(
-            "weft/viewer/page.html is missing: build it with `make viewer`; .svg(), .mermaid() and "
-            "print() work without it"
+            "weft/viewer/page.html is missing: build it with `make viewer` in a checkout, or "
+            "install Weft again where there is npm; .svg(), .mermaid() and print() work without it"
         ) from None
 
 
