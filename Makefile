@@ -24,7 +24,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel sdist wheels oracle bench \
+.PHONY: build viewer demo test wheel sdist try-wheel wheels oracle bench \
   dynet sanitize sanitize-build sanitize-threads fuzz mutate lint format types stub docs tour clean \
   help always
 
@@ -86,8 +86,12 @@ wheel: build viewer .venv/.prepared-release ## build a wheel for other machines 
 sdist: .venv/.prepared-build viewer ## build an sdist, the viewer's page in it, into dist/
 	@$(PYTHON) scripts/package.py sdist
 
-wheels: sdist .venv/.prepared-release ## build wheels from the sdist for all Pythons there are
+try-wheel: wheel ## install the wheel into an empty environment and use it there
+	@$(PYTHON) scripts/try_install.py dist/weft-*.whl
+
+wheels: sdist .venv/.prepared-release ## build wheels from the sdist for all Pythons there are, and use them
 	@$(PYTHON) scripts/package.py wheels --python $(PYTHONS)
+	@$(PYTHON) scripts/try_install.py dist/weft-*.whl --python $(PYTHONS)
 
 # ---- Against PyTorch -----------------------------------------------------------------------------
 

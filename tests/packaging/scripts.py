@@ -8,5 +8,6 @@ sys.path.append(str(ROOT / "scripts"))
 
 import build_backend  # noqa: E402
 import package  # noqa: E402
+import try_install  # noqa: E402
 
-__all__ = ["ROOT", "build_backend", "package"]
+__all__ = ["ROOT", "build_backend", "package", "try_install"]
