@@ -35,7 +35,7 @@ def test_pictures_are_there_and_small() -> None:
 def test_program_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
     page = screenshots.readme()
     printed = capsys.readouterr().out
-    assert "`if x.sum() > 0` at line 2 was True on the left and False on the right" in printed
+    assert "`if x.sum() > 0` at line 4 was True on the left and False on the right" in printed
     kinds = [node.get("kind") for node in page["graphs"][0]["trace"]["nodes"]]
     assert kinds.count("decision") == 1
     picture = re.search(r"\(docs/images/([\w-]+)\.png\)", README)
