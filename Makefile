@@ -14,6 +14,7 @@ SANITIZE_TESTS ?= tests/ops tests/batching tests/autograd tests/func tests/traci
   tests/test_views_inplace.py tests/test_vmap.py
 BENCH ?=
 DEMO ?=
+NEWCOMER ?=
 PYTHONS ?= python3.11 python3.12 python3.13
 MUTATE ?=
 
@@ -24,7 +25,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel sdist try-wheel wheels oracle bench \
+.PHONY: build viewer demo test wheel sdist try-wheel wheels newcomer oracle bench \
   dynet sanitize sanitize-build sanitize-threads fuzz mutate lint format types stub docs tour clean \
   help always
 
@@ -92,6 +93,9 @@ try-wheel: wheel ## install the wheel into an empty environment and use it there
 wheels: sdist .venv/.prepared-release ## build wheels from the sdist for all Pythons there are, and use them
 	@$(PYTHON) scripts/package.py wheels --python $(PYTHONS)
 	@$(PYTHON) scripts/try_install.py dist/weft-*.whl --python $(PYTHONS)
+
+newcomer: wheel ## do what README.md says in empty environments; print how long each step took
+	@$(PYTHON) scripts/newcomer.py $(NEWCOMER)
 
 # ---- Against PyTorch -----------------------------------------------------------------------------
 
