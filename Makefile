@@ -25,7 +25,7 @@ export NINJA_STATUS := [%f/%t, %e s]
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build viewer demo test wheel sdist try-wheel wheels newcomer oracle bench \
+.PHONY: build viewer demo test wheel sdist try-wheel wheels newcomer release-check oracle bench \
   dynet sanitize sanitize-build sanitize-threads fuzz mutate lint format types stub docs tour clean \
   help always
 
@@ -96,6 +96,10 @@ wheels: sdist .venv/.prepared-release ## build wheels from the sdist for all Pyt
 
 newcomer: wheel ## do what README.md says in empty environments; print how long each step took
 	@$(PYTHON) scripts/newcomer.py $(NEWCOMER)
+
+release-check: wheel sdist ## is this a release: one version everywhere, whole packages, a clean tree
+	@$(PYTHON) scripts/release_check.py
+	@$(PYTHON) scripts/try_install.py dist/weft-*.whl
 
 # ---- Against PyTorch -----------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ from weft._core import (
     uint8,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _core.set_own_folder(_os.path.dirname(__file__) + _os.sep)  # noqa: PTH120 - pathlib is slow to import
 _blas = _util.find_spec("scipy_openblas32")

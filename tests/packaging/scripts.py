@@ -9,6 +9,7 @@ sys.path.append(str(ROOT / "scripts"))
 import build_backend  # noqa: E402
 import newcomer  # noqa: E402
 import package  # noqa: E402
+import release_check  # noqa: E402
 import try_install  # noqa: E402
 
-__all__ = ["ROOT", "build_backend", "newcomer", "package", "try_install"]
+__all__ = ["ROOT", "build_backend", "newcomer", "package", "release_check", "try_install"]
