@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from weft import _core
@@ -126,7 +126,8 @@ def explain(plans: int = 1) -> Explanation:
 
 
 def _place(what: Plan | Batch) -> str:
-    return f"{Path(what.file).name}:{what.line}" if what.line else "-"
+    name = os.path.basename(what.file)  # noqa: PTH119 - pathlib is slow to import
+    return f"{name}:{what.line}" if what.line else "-"
 
 
 def _note(batch: Batch) -> str:
