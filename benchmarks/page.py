@@ -49,6 +49,10 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Models in which nothing changes from one example to the next.",
         ("gpt", "gpt-explicit", "char-lstm", "char-lstm-cells", "lazy-dense"),
     ),
+    "Accuracy": (
+        "How far results are from the right ones at most, over all floats of a range.",
+        ("tanh-ulp", "exp-ulp", "sigmoid-ulp", "gelu-ulp"),
+    ),
     "The library itself": (
         "",
         (
@@ -58,7 +62,6 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
             "many-graphs",
             "checkpoint",
             "trace",
-            "lines",
             "lazy-costs",
         ),
     ),
@@ -71,6 +74,7 @@ INTRODUCTION = (
     "line says otherwise."
 )
 LARGE = "Large tensors"
+LEFT_OUT = ("lines",)  # the size of the source is no figure for those who use it
 
 # The README's three figures: a case, its row's name, what one writes and what one gets.
 README_ROWS = (
@@ -171,7 +175,7 @@ def page_text(document: Mapping[str, Any]) -> str:
     ]
     parts = dict(PARTS)
     known = {name for _, names in parts.values() for name in names}
-    others = tuple(dict.fromkeys(case for case, _ in rows if case not in known))
+    others = tuple(dict.fromkeys(case for case, _ in rows if case not in (*known, *LEFT_OUT)))
     parts[LARGE] = ("Forward and backward of single ops over large tensors.", others)
     for heading, (sentence, names) in parts.items():
         chosen = [row for name in names for case, row in rows if case == name]

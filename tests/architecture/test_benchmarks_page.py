@@ -60,6 +60,15 @@ def test_what_was_not_measured_is_said_without_the_error() -> None:
     assert "/home/x" not in text
 
 
+def test_each_figure_stands_under_its_heading() -> None:
+    accuracy = Row("exp, worst error", AS_FAST, AS_FAST, "ulp", "at most")
+    made = document(**{"exp-ulp": accuracy, "lines": Row("lines", AS_FAST), "gemm": accuracy})
+    text = page.page_text(made)
+    assert text.count("| exp, worst error |  | 1 ulp | 1 ulp |  |") == 2
+    assert text.index("## Accuracy") < text.index("exp, worst error") < text.index("## Large")
+    assert "| lines |" not in text
+
+
 def test_conditions_of_the_run_are_on_the_page() -> None:
     made = document()
     assert "quick" not in page.page_text(made)
