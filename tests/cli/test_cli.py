@@ -129,7 +129,7 @@ def test_missing_package_is_one_sentence(tmp_path: Path) -> None:
         timeout=120,
     )
     assert result.returncode == 2
-    assert "pip install 'weft[viewer]'" in result.stderr
+    assert "pip install websockets" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 

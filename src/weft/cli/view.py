@@ -87,8 +87,7 @@ def _server(store: Store, host: str, port: int) -> ViewerServer:
         from weft.viewer.server import ViewerServer  # noqa: PLC0415 - needs an optional package
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"`weft view` needs the package {error.name}: install it with "
-            "`pip install 'weft[viewer]'`."
+            f"`weft view` needs the package {error.name}: install it with `pip install websockets`."
         ) from None
     try:
         page_html("null")  # so that a page that is missing is told before the script runs
