@@ -198,6 +198,19 @@ PyObject* watch_map(PyObject*, PyObject* examples) {
   });
 }
 
+// Makes an exception that was fetched the context of the one that is set now.
+void set_context(PyObject* type, PyObject* value, PyObject* trace) {
+  PyObject *later_type, *later, *later_trace;
+  PyErr_Fetch(&later_type, &later, &later_trace);
+  PyErr_NormalizeException(&later_type, &later, &later_trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  PyException_SetContext(later, value);  // takes the reference
+  Py_DECREF(type);
+  Py_XDECREF(trace);
+  PyErr_Restore(later_type, later, later_trace);
+}
+
 // run_then(run, end): what `run` returns or raises, after `end`, which is called again should it be
 // interrupted. Between Python's lines a `finally` may be interrupted before it has begun.
 PyObject* run_then(PyObject*, PyObject* args) {
@@ -214,7 +227,7 @@ PyObject* run_then(PyObject*, PyObject* args) {
       break;
     }
     Py_CLEAR(result);
-    if (type) _PyErr_ChainExceptions(type, value, trace);
+    if (type) set_context(type, value, trace);
   }
   return result;
 }
