@@ -26,7 +26,7 @@ def add_to(commands: Commands) -> None:
         description="Say what is installed and where it runs, for reports of bugs.",
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(given: argparse.Namespace) -> int:  # noqa: ARG001 - as commands are called
