@@ -385,7 +385,7 @@ DIFFERENCES = (
     Difference(
         "",
         (
-            "Operators take arrays of NumPy's on both sides, with gradients, and promote as between "
+            "Operators take NumPy arrays on both sides, with gradients, and promote as between "
             "tensors; NumPy's other functions are in [numpy.md](numpy.md)."
         ),
         """
@@ -404,10 +404,10 @@ DIFFERENCES = (
         import numpy
         x = torch.ones(2)
         x += numpy.ones(2)
-        x.dtype
+        x.dtype == torch.float64
         """,
-        "torch.float32",
-        "torch.float64",
+        "False",
+        "True",
     ),
     Difference(
         "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import currentframe
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary, ref
@@ -12,7 +11,7 @@ from weakref import WeakKeyDictionary, ref
 if TYPE_CHECKING:
     from weft.nn.module import Module
 
-_OWN_FOLDER = str(Path(__file__).parents[1])
+_OWN_FOLDER = __file__.removesuffix("/nn/locating.py")
 
 
 class _Place:
