@@ -36,6 +36,8 @@ Op::Op(std::string_view declared_name, Declaration declaration, bool listed)
       name(declared_name),
       node_name(declaration.shown_as.empty() ? node_name_of(declared_name)
                                              : std::string(declaration.shown_as)) {
+  static uint32_t made = 0;
+  number = made++;
   if (pointwise() && !shape.is_said && run.formula.domain == Domain::floats) {
     shape.result = Result::floating;
   }

@@ -208,6 +208,7 @@ struct Op : Declaration {
   Signature sig;
   std::string name;
   std::string node_name;         // "TanhBackward0"
+  uint32_t number = 0;           // by when it was made: the same in each run, as addresses are not
   int formula = -1;              // its number among the compiled formulas
   BlockFunction blocks[3] = {};  // its compiled loops over contiguous memory, by lane
   bool random = false;           // draws random numbers

@@ -44,7 +44,7 @@ std::unordered_map<size_t, std::vector<std::unique_ptr<Step>>> first_steps;
 std::unordered_map<size_t, std::vector<std::unique_ptr<StrandOp>>> wholes;
 
 size_t place_of(const Op& op, Position position) {
-  return (reinterpret_cast<size_t>(&op) >> 4) * 0x9e3779b97f4a7c15u + position;
+  return op.number * 0x9e3779b97f4a7c15u + position;
 }
 
 // The same, apart by parameters: what a module at one line is may be decided anew each time.
@@ -63,14 +63,53 @@ int64_t heat_of(const Op& op, Position position) {
   return heat < most_heat ? ++heat : heat;
 }
 
-// Whether the same op on the same inputs began a strand before, as far as is remembered, and is
-// pending: then it is better off alone, where those that compute the same run once.
+// Hashes, which are as good as what they are of. Nothing is forgotten before all is: which are kept
+// would depend on addresses, and with it what runs together.
+class Hashes {
+ public:
+  // Whether it was there already.
+  bool add(uint64_t hash) {
+    hash += hash == 0;
+    size_t place = hash >> 32;
+    for (;; ++place) {
+      uint64_t& slot = slots_[place % slots_.size()];
+      if (slot == hash) return true;
+      if (slot != 0) continue;
+      slot = hash;
+      break;
+    }
+    if (2 * ++count_ > slots_.size()) grow();
+    return false;
+  }
+  void clear() {
+    if (count_ == 0) return;
+    if (slots_.size() > 4 * least) slots_.resize(least);
+    std::fill(slots_.begin(), slots_.end(), 0);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t least = 1 << 12;
+  void grow() {
+    const std::vector<uint64_t> before =
+        std::exchange(slots_, std::vector<uint64_t>(2 * slots_.size()));
+    count_ = 0;
+    for (uint64_t hash : before) {
+      if (hash != 0) add(hash);
+    }
+  }
+  std::vector<uint64_t> slots_ = std::vector<uint64_t>(least);
+  size_t count_ = 0;
+};
+
+// Whether the same op on the same inputs began a strand since the last plan: then it is better off
+// alone, where those that compute the same run once.
 bool was_begun(const Op& op, const Attributes& attributes, std::span<const Value> inputs) {
-  static uint32_t begun[1 << 13];
-  const size_t hash = hash_of_reads(op, attributes, inputs, modes.grad) +
-                      (tape().plans + (size_t{tape_generation()} << 32)) * 0x9e3779b97f4a7c15u;
-  const auto mark = static_cast<uint32_t>(hash >> 32);
-  return std::exchange(begun[hash % std::size(begun)], mark) == mark;
+  static Hashes begun;
+  static uint64_t began = 0;
+  const uint64_t now = tape().plans + (uint64_t{tape_generation()} << 32);
+  if (std::exchange(began, now) != now) begun.clear();
+  return begun.add(hash_of_reads(op, attributes, inputs, modes.grad));
 }
 
 bool is_exposed(const Value& value) {
