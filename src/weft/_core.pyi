@@ -127,6 +127,38 @@ class CellForward:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 @final
+class Routine: ...
+
+class CompiledCall:
+    def __init__(self, target: Callable[..., Any], /) -> None: ...
+    @property
+    def _target(self) -> Callable[..., Any]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def make_routine(
+    *,
+    name: str,
+    source: Any,
+    positional: _int,
+    keyword_only: _int,
+    has_rest: _bool,
+    has_options: _bool,
+    is_inlined: _bool,
+    registers: _int,
+    free_begin: _int,
+    free_count: _int,
+    names: tuple[str, ...],
+    constants: tuple[Any, ...],
+    code: Sequence[_int],
+    offsets: Sequence[_int],
+    nested: list[Routine],
+    handlers: Sequence[Sequence[_int]],
+) -> Routine: ...
+def routine_instructions() -> list[tuple[str, str, str]]: ...
+def set_front_end(function: Callable[[Any], Routine | None]) -> None: ...
+def enable_compiled(wanted: _bool) -> _bool: ...
+
+@final
 class Recorder:
     def __init__(
         self,

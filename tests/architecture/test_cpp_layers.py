@@ -20,7 +20,8 @@ LAYERS = {
     "exec": "base tensor graph kernels schedule",
     "cell": "base tensor kernels graph ops autograd schedule exec",
     "trace": "base graph",
-    "bind": "base tensor kernels graph ops autograd schedule exec cell trace",
+    "routine": "base graph",
+    "bind": "base tensor kernels graph ops autograd schedule exec cell trace routine",
 }
 # Files that the build derives from the op declarations, and the layer each belongs to.
 GENERATED = {"ops.h": "ops", "formulas.inc": "kernels"}

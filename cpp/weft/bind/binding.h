@@ -56,6 +56,7 @@ void define_functions(nb::module_& module);
 void define_autograd(nb::module_& module);
 void define_traces(nb::module_& module);
 void define_vmap(nb::module_& module);
+void define_routines(nb::module_& module);
 
 }  // namespace weft::bind
 

@@ -107,6 +107,12 @@ void demand_values(std::span<const Value> values) {
   }
 }
 
+}  // namespace
+
+void demand_later(const Value& value) { demanded.push_back(value); }
+
+namespace {
+
 PyObject* set_lazy(PyObject*, PyObject* wanted) {
   const bool before = std::exchange(modes.lazy, wanted == Py_True);
   return PyBool_FromLong(before);

@@ -90,6 +90,7 @@ NB_MODULE(_core, module) {
   define_autograd(module);
   define_traces(module);
   define_vmap(module);
+  define_routines(module);
   define_memory(module);
   define_threads(module);
 }

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "weft/bind/binding.h"
+#include "weft/bind/frames.h"
 #include "weft/graph/modes.h"
+#include "weft/routine/machine.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 #define Py_BUILD_CORE
@@ -136,22 +138,56 @@ graph::Position intern(PyCodeObject* code, int offset) {
   return position;
 }
 
+// Where a routine's call is; it keeps that with its code.
+graph::Position position_of(const routine::Frame& frame) {
+  routine::Routine& routine = *frame.routine;
+  if (!routine.source || routine.offsets[frame.place] < 0) return 0;
+  constexpr graph::Position unasked = UINT32_MAX;
+  if (routine.positions.empty()) routine.positions.assign(routine.code.size(), unasked);
+  graph::Position& position = routine.positions[frame.place];
+  if (position == unasked) {
+    position = intern(static_cast<PyCodeObject*>(routine.source), routine.offsets[frame.place]);
+  }
+  return position;
+}
+
+const routine::Run* innermost_run() { return static_cast<const routine::Run*>(graph::modes.run); }
+
+// Passes on the positions of the routines' calls that began in that frame of Python's.
+template <class Visit>
+bool walk_runs(const routine::Run*& run, const void* host_frame, const Visit& visit) {
+  for (; run && run->host_frame == host_frame; run = run->outer) {
+    const auto frames = run->task->frames();
+    for (size_t i = frames.size(); i-- > 0;) {
+      if (const graph::Position position = position_of(frames[i]); position && visit(position))
+        return true;
+    }
+  }
+  return false;
+}
+
 // Passes the positions of the running functions on, innermost first, until it returns true.
 #if PY_VERSION_HEX < 0x030D0000
 // Asking for frame objects would make one for each function that is running.
 template <class Visit>
 void walk(const Visit& visit) {
+  const routine::Run* run = innermost_run();
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
   for (; frame; frame = frame->previous) {
+    if (run && walk_runs(run, frame, visit)) return;
     if (_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame))) continue;
     const int offset = _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
     const graph::Position position = intern(frame->f_code, offset);
     if (position && visit(position)) return;
   }
+  while (run && !walk_runs(run, run->host_frame, visit)) {
+  }
 }
 
 bool is_at(graph::Position position) {
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  if (const routine::Run* run = innermost_run(); run && run->host_frame == frame)
+    return !run->task->frames().empty() && position_of(run->task->frames().back()) == position;
   const Entry* entry = entries.find(position);
   return frame && entry && frame->f_code == entry->code &&
          _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)) == entry->offset;
@@ -161,13 +197,17 @@ bool is_at(graph::Position) { return false; }
 
 template <class Visit>
 void walk(const Visit& visit) {
+  const routine::Run* run = innermost_run();
   for (Object frame = Object::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
+    if (run && walk_runs(run, frame.get(), visit)) return;
     auto* at = reinterpret_cast<PyFrameObject*>(frame.get());
     const Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     const graph::Position position =
         intern(reinterpret_cast<PyCodeObject*>(code.get()), PyFrame_GetLasti(at));
     if (position && visit(position)) return;
     frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+  }
+  while (run && !walk_runs(run, run->host_frame, visit)) {
   }
 }
 #endif
@@ -215,6 +255,36 @@ void warn(PyObject* category, const std::string& text, graph::Position position)
   const Place at = resolve(position);
   if (PyErr_WarnExplicit(category, text.c_str(), at.file.c_str(), at.line, nullptr, nullptr) < 0)
     throw PythonError{};
+}
+
+#if PY_VERSION_HEX < 0x030D0000
+const void* python_frame() { return PyThreadState_Get()->cframe->current_frame; }
+#else
+const void* python_frame() { return PyEval_GetFrame(); }
+#endif
+
+void add_traceback(PyObject* code, PyObject* globals, int offset) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  auto* given = reinterpret_cast<PyCodeObject*>(code);
+  PyThreadState* thread = PyThreadState_Get();
+#if PY_VERSION_HEX < 0x030D0000
+  PyFrameObject* frame = PyFrame_New(thread, given, globals, nullptr);
+  if (frame && offset >= 0) frame->f_frame->prev_instr = _PyCode_CODE(given) + offset / 2;
+#else
+  // Later ones do not let a frame be told where it is: its code says so.
+  const char* name = PyUnicode_AsUTF8(given->co_name);
+  const char* file = PyUnicode_AsUTF8(given->co_filename);
+  const Object line(reinterpret_cast<PyObject*>(
+      PyCode_NewEmpty(file ? file : "?", name ? name : "?", PyCode_Addr2Line(given, offset))));
+  PyFrameObject* frame =
+      line ? PyFrame_New(thread, reinterpret_cast<PyCodeObject*>(line.get()), globals, nullptr)
+           : nullptr;
+#endif
+  PyErr_Restore(type, value, trace);
+  if (!frame) return;
+  PyTraceBack_Here(frame);
+  Py_DECREF(frame);
 }
 
 void define_positions(nb::module_& module) {

@@ -167,6 +167,8 @@ void define_waiting(PyObject* module);
 // Raises if this example of a map holds a lock that others would wait for.
 void refuse_inside_locks();
 bool is_debugged();  // whether a debugger follows what runs now
+// Notes that what waits for others needs this value; the next plan computes it.
+void demand_later(const Value& value);
 void define_cells(PyObject* module);
 void define_calls(PyObject* module);                // after the cells, whose types it completes
 graph::RandomKey draw_random(PyObject* generator);  // None or null: the default one

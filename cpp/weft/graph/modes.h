@@ -59,7 +59,8 @@ struct Modes {
   Vmap* vmap = nullptr;                // the innermost one whose function runs now
   SaveHooks* save_hooks = nullptr;
   const std::shared_ptr<const RowTable>* rows = nullptr;  // while a batch of them runs
-  Position position = 0;  // when not 0: what is recorded now is blamed on this position
+  const void* run = nullptr;  // the innermost run of a routine (routine/machine.h)
+  Position position = 0;      // when not 0: what is recorded now is blamed on this position
 
   // Whether ops may be left for later: nobody watches what they save or give.
   bool leaves_pending() const {

@@ -1,0 +1,583 @@
+#include "weft/routine/machine.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "weft/base/small_vector.h"
+#include "weft/routine/numbers.h"
+
+namespace weft::routine {
+
+Routine::~Routine() {
+  for (HostObject name : names) routine::release(name);
+}
+
+namespace {
+
+constexpr size_t most_bytes = size_t{1} << 30;  // of all frames of a task
+constexpr uint32_t polled_every = 512;          // backward jumps and calls
+
+// How often this thread has gone back or called since it last asked for signals.
+thread_local uint32_t steps = 0;
+void count_step() {
+  if (++steps >= polled_every) {
+    steps = 0;
+    host->poll();
+  }
+}
+
+using Registers = base::SmallVector<const Register*, 12>;
+
+}  // namespace
+
+Task::~Task() {
+  while (!frames_.empty()) pop();
+  std::free(stack_);
+}
+
+void Task::reserve(size_t count) {
+  if (used_ + count <= capacity_) return;
+  size_t wanted = capacity_ ? capacity_ : 64;
+  while (wanted < used_ + count) wanted *= 2;
+  if (wanted * sizeof(Register) > most_bytes) host->fail_depth();
+  // Registers may be moved as bytes: nothing refers to them.
+  void* moved = std::realloc(static_cast<void*>(stack_), wanted * sizeof(Register));
+  if (!moved) throw std::bad_alloc();
+  stack_ = static_cast<Register*>(moved);
+  capacity_ = wanted;
+}
+
+void Task::push(const RoutineRef& routine, Register function, int32_t target) {
+  if (frames_.size() * sizeof(Frame) > most_bytes) host->fail_depth();
+  const size_t count = routine->registers;
+  reserve(count);
+  Frame& frame = frames_.emplace_back();
+  frame.routine = routine;
+  frame.function = std::move(function);
+  if (routine->source) frame.source = Register::borrowed(routine->source);
+  frame.target = target;
+  frame.begin = used_;
+  frame.handled = handled_.size();
+  for (size_t i = 0; i < count; ++i) new (stack_ + used_ + i) Register();
+  used_ += count;
+}
+
+void Task::pop() {
+  Frame& frame = frames_.back();
+  while (handled_.size() > frame.handled) {
+    host->exchange_handled(std::move(handled_.back()));
+    handled_.pop_back();
+  }
+  if (frame.module.is_bound()) host->leave_module(frame.module_before);
+  while (used_ > frame.begin) stack_[--used_].~Register();
+  frames_.pop_back();
+}
+
+template <class Bind>
+bool Task::start(const Callee& callee, int32_t target, const Bind& bind) {
+  push(callee.routine, Register::borrowed(callee.function), target);
+  const Routine& routine = *callee.routine;
+  Register* registers = stack_ + frames_.back().begin;
+  try {
+    if (!bind(registers)) return pop(), false;
+  } catch (...) {
+    pop();
+    throw;
+  }
+  if (routine.free_count)
+    host->closure(callee.function, registers + routine.free_begin, routine.free_count);
+  if (callee.is_module) {
+    Frame& frame = frames_.back();
+    frame.module_before = host->enter_module(callee.receiver);
+    frame.module = Register::borrowed(callee.receiver);
+  }
+  return true;
+}
+
+bool Task::begin(const Callee& callee, const Arguments& arguments) {
+  return start(callee, 0,
+               [&](Register* registers) { return host->bind(callee, arguments, registers); });
+}
+
+Task::Outcome Task::run() {
+  for (;;) {
+    try {
+      return go_on();
+    } catch (const Raised&) {
+    } catch (...) {
+      host->note_current_exception();
+    }
+    if (!find_handler()) throw Raised{};
+  }
+}
+
+// Leaves frames until one of them handles the error that the host has noted.
+bool Task::find_handler() {
+  bool is_noted = std::exchange(is_noted_, false);
+  for (; !frames_.empty(); pop(), is_noted = false) {
+    Frame& frame = frames_.back();
+    const Routine& routine = *frame.routine;
+    if (!is_noted) host->add_traceback(frame.function.object(), routine, frame.place);
+    for (const Handler& handler : routine.handlers) {
+      if (frame.place < handler.begin || frame.place >= handler.end) continue;
+      stack_[frame.begin + handler.target] = host->take_error();
+      frame.place = handler.place;
+      return true;
+    }
+  }
+  return false;
+}
+
+Task::Outcome Task::go_on() {
+  Frame* frame = &frames_.back();
+  const int32_t* code = frame->routine->code.data();
+  Register* registers = stack_ + frame->begin;
+  const auto look_again = [&] {
+    frame = &frames_.back();
+    code = frame->routine->code.data();
+    registers = stack_ + frame->begin;
+  };
+  const int32_t* at = code + frame->place;
+  const auto reg = [&](int operand) -> Register& { return registers[at[operand]]; };
+  const auto optional = [&](int operand) -> const Register* {
+    return at[operand] < 0 ? nullptr : registers + at[operand];
+  };
+  const auto name = [&](int operand) { return frame->routine->names[at[operand]]; };
+  // A count and registers, from that operand on.
+  const auto several = [&](int operand, Registers& found) {
+    for (int32_t i = 0; i < at[operand]; ++i) found.push_back(registers + at[operand + 1 + i]);
+  };
+  const auto go_to = [&](int32_t place) {
+    if (place <= frame->place) count_step();
+    frame->place = place;
+  };
+  const auto waits = [&](const Register& value) {
+    if (!may_park_ || !value.is_object() || !host->must_wait(value)) return false;
+    host->wait_for(value);
+    return true;
+  };
+  const auto truth = [&](const Register& value) {
+    switch (value.tag()) {
+      case Register::Tag::none:
+        return false;
+      case Register::Tag::boolean:
+      case Register::Tag::integer:
+        return value.integer() != 0;
+      case Register::Tag::real:
+        return value.real() != 0;
+      default:
+        return host->truth(value);
+    }
+  };
+  // Calls with arguments that lie in registers from that operand on; the receiver goes before them.
+  enum class Called { by_host, pushed, parked };
+  const auto call = [&](const Register& function, const Register* receiver, int operand) {
+    const HostObject names =
+        at[operand] < 0 ? nullptr : frame->routine->constants[at[operand]].object();
+    const Callee callee = host->find_callee(function);
+    if (callee.routine) reserve(callee.routine->registers);
+    const ptrdiff_t function_at = &function - registers;
+    const ptrdiff_t receiver_at = receiver ? receiver - registers : 0;
+    registers = stack_ + frame->begin;
+    Registers given;
+    if (receiver) given.push_back(registers + receiver_at);
+    several(operand + 1, given);
+    const Arguments arguments{given, names};
+    if (callee.routine) {
+      const auto bind = [&](Register* into) { return host->bind(callee, arguments, into); };
+      count_step();
+      if (start(callee, at[1], bind)) return Called::pushed;
+      frame = &frames_.back();
+    }
+    const Register& called = registers[function_at];
+    if (may_park_ && host->call_must_wait(called, arguments)) return Called::parked;
+    Register result = host->call(called, arguments);
+    reg(1) = std::move(result);
+    return Called::by_host;
+  };
+
+  for (;;) {
+    at = code + frame->place;
+    switch (static_cast<Opcode>(*at)) {
+      case Opcode::move_:
+        reg(1) = reg(2);
+        frame->place += 3;
+        break;
+      case Opcode::constant_:
+        reg(1) = frame->routine->constants[at[2]];
+        frame->place += 3;
+        break;
+      case Opcode::unbind_:
+        reg(1).clear();
+        frame->place += 2;
+        break;
+      case Opcode::check_:
+        if (!reg(1).is_bound()) host->fail_unbound(name(2), false);
+        frame->place += 3;
+        break;
+      case Opcode::delete_:
+        if (!reg(1).is_bound()) host->fail_unbound(name(2), false);
+        reg(1).clear();
+        frame->place += 3;
+        break;
+      case Opcode::global_:
+        reg(1) = host->global(frame->function.object(), name(2));
+        frame->place += 3;
+        break;
+      case Opcode::set_global_:
+        host->set_global(frame->function.object(), name(1), &reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::delete_global_:
+        host->set_global(frame->function.object(), name(1), nullptr);
+        frame->place += 2;
+        break;
+
+      case Opcode::cell_:
+        reg(1) = host->make_cell(std::move(reg(1)));
+        frame->place += 2;
+        break;
+      case Opcode::read_cell_: {
+        Register content = host->read_cell(reg(2));
+        if (!content.is_bound()) host->fail_unbound(name(3), at[4] != 0);
+        reg(1) = std::move(content);
+        frame->place += 5;
+        break;
+      }
+      case Opcode::write_cell_:
+        host->write_cell(reg(1), reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::empty_cell_:
+        if (!host->read_cell(reg(1)).is_bound()) host->fail_unbound(name(2), at[3] != 0);
+        host->write_cell(reg(1), Register());
+        frame->place += 4;
+        break;
+
+      case Opcode::unary_: {
+        const auto which = static_cast<Unary>(at[2]);
+        if (which == Unary::not_) {
+          if (waits(reg(3))) return Outcome::parked;
+          reg(1) = Register::of(!truth(reg(3)));
+        } else {
+          reg(1) = host->unary(which, reg(3));
+        }
+        frame->place += 4;
+        break;
+      }
+      case Opcode::binary_: {
+        const auto which = static_cast<Binary>(at[2]);
+        Register result;
+        if (!of_numbers(which, reg(3), reg(4), result))
+          result = host->binary(which, reg(3), reg(4));
+        reg(1) = std::move(result);
+        frame->place += 5;
+        break;
+      }
+      case Opcode::inplace_: {
+        const auto which = static_cast<Binary>(at[2]);
+        Register result;
+        if (!of_numbers(which, reg(3), reg(4), result))
+          result = host->inplace(which, reg(3), reg(4));
+        reg(1) = std::move(result);
+        frame->place += 5;
+        break;
+      }
+      case Opcode::compare_: {
+        const auto which = static_cast<Comparison>(at[2]);
+        Register result;
+        if (!compare_numbers(which, reg(3), reg(4), result))
+          result = host->compare(which, reg(3), reg(4));
+        reg(1) = std::move(result);
+        frame->place += 5;
+        break;
+      }
+      case Opcode::is_:
+        reg(1) = Register::of(host->is_same(reg(2), reg(3)));
+        frame->place += 4;
+        break;
+      case Opcode::is_not_:
+        reg(1) = Register::of(!host->is_same(reg(2), reg(3)));
+        frame->place += 4;
+        break;
+      case Opcode::in_:
+      case Opcode::not_in_: {
+        if (waits(reg(2)) || waits(reg(3))) return Outcome::parked;
+        const bool found = host->contains(reg(3), reg(2));
+        reg(1) = Register::of(found == (static_cast<Opcode>(*at) == Opcode::in_));
+        frame->place += 4;
+        break;
+      }
+
+      case Opcode::jump_:
+        go_to(at[1]);
+        break;
+      case Opcode::jump_if_:
+        if (waits(reg(1))) return Outcome::parked;
+        go_to(truth(reg(1)) ? at[2] : frame->place + 3);
+        break;
+      case Opcode::jump_unless_:
+        if (waits(reg(1))) return Outcome::parked;
+        go_to(truth(reg(1)) ? frame->place + 3 : at[2]);
+        break;
+      case Opcode::jump_if_none_:
+        go_to(reg(1).is_none() ? at[2] : frame->place + 3);
+        break;
+      case Opcode::jump_unless_builtin_:
+        go_to(host->is_builtin(reg(1), name(2)) ? frame->place + 4 : at[3]);
+        break;
+      case Opcode::iterate_:
+        reg(1) = host->iterate(reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::next_:
+        if (host->next(reg(2), reg(1))) {
+          frame->place += 4;
+        } else {
+          go_to(at[3]);
+        }
+        break;
+      case Opcode::return_: {
+        Register result = std::move(reg(1));
+        const int32_t target = frame->target;
+        pop();
+        if (frames_.empty()) {
+          result_ = std::move(result);
+          return Outcome::finished;
+        }
+        look_again();
+        registers[target] = std::move(result);
+        frame->place = frame->after;
+        break;
+      }
+
+      case Opcode::tuple_:
+      case Opcode::list_:
+      case Opcode::set_:
+      case Opcode::dict_: {
+        Registers items;
+        several(2, items);
+        Register made;
+        switch (static_cast<Opcode>(*at)) {
+          case Opcode::tuple_:
+            made = host->tuple(items);
+            break;
+          case Opcode::list_:
+            made = host->list(items);
+            break;
+          case Opcode::set_:
+            made = host->set(items);
+            break;
+          default:
+            made = host->dict(items);
+        }
+        reg(1) = std::move(made);
+        frame->place += 3 + at[2];
+        break;
+      }
+      case Opcode::slice_:
+        reg(1) = host->slice(reg(2), reg(3), reg(4));
+        frame->place += 5;
+        break;
+      case Opcode::append_:
+        host->append(reg(1), reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::extend_:
+        host->extend(reg(1), reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::add_:
+        host->add(reg(1), reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::put_:
+        host->put(reg(1), reg(2), reg(3));
+        frame->place += 4;
+        break;
+      case Opcode::update_:
+        host->update(reg(1), reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::merge_:
+        host->merge(reg(1), reg(2), reg(3));
+        frame->place += 4;
+        break;
+      case Opcode::freeze_:
+        reg(1) = host->freeze(reg(2));
+        frame->place += 3;
+        break;
+      case Opcode::unpack_:
+      case Opcode::unpack_rest_: {
+        const bool has_star = static_cast<Opcode>(*at) == Opcode::unpack_rest_;
+        const int count_at = has_star ? 3 : 2;
+        base::SmallVector<Register*, 8> targets;
+        for (int32_t i = 0; i < at[count_at]; ++i)
+          targets.push_back(registers + at[count_at + 1 + i]);
+        host->unpack(reg(1), std::span(targets.data(), targets.size()), has_star ? at[2] : -1);
+        frame->place += count_at + 1 + at[count_at];
+        break;
+      }
+
+      case Opcode::get_attribute_:
+        reg(1) = host->get_attribute(reg(2), name(3));
+        frame->place += 4;
+        break;
+      case Opcode::set_attribute_:
+        host->set_attribute(reg(1), name(2), reg(3));
+        frame->place += 4;
+        break;
+      case Opcode::delete_attribute_:
+        host->delete_attribute(reg(1), name(2));
+        frame->place += 3;
+        break;
+      case Opcode::get_item_:
+        if (may_park_ && host->item_must_wait(reg(2), reg(3))) return Outcome::parked;
+        reg(1) = host->get_item(reg(2), reg(3));
+        frame->place += 4;
+        break;
+      case Opcode::set_item_:
+        host->set_item(reg(1), reg(2), reg(3));
+        frame->place += 4;
+        break;
+      case Opcode::delete_item_:
+        host->delete_item(reg(1), reg(2));
+        frame->place += 3;
+        break;
+
+      case Opcode::call_: {
+        frame->after = frame->place + 5 + at[4];
+        const Called called = call(reg(2), nullptr, 3);
+        if (called == Called::parked) return Outcome::parked;
+        if (called == Called::pushed) {
+          look_again();
+        } else {
+          frame->place = frame->after;
+        }
+        break;
+      }
+      case Opcode::method_: {
+        Register function, receiver;
+        host->get_method(reg(3), name(4), function, receiver);
+        reg(1) = std::move(function);
+        reg(2) = std::move(receiver);
+        frame->place += 5;
+        break;
+      }
+      case Opcode::call_method_: {
+        frame->after = frame->place + 6 + at[5];
+        const Register& receiver = reg(3);
+        const Called called = call(reg(2), receiver.is_bound() ? &receiver : nullptr, 4);
+        if (called == Called::parked) return Outcome::parked;
+        if (called == Called::pushed) {
+          look_again();
+        } else {
+          frame->place = frame->after;
+        }
+        break;
+      }
+      case Opcode::call_spread_: {
+        frame->after = frame->place + 5;
+        const Callee callee = host->find_callee(reg(2));
+        if (callee.routine) reserve(callee.routine->registers);
+        registers = stack_ + frame->begin;
+        const Register *positional = &reg(3), *named = optional(4);
+        const auto bind = [&](Register* into) {
+          return host->bind_spread(callee, *positional, named, into);
+        };
+        count_step();
+        const bool pushed = callee.routine && start(callee, at[1], bind);
+        if (pushed) {
+          look_again();
+          break;
+        }
+        frame = &frames_.back();
+        Register result = host->call_spread(reg(2), *positional, named);
+        reg(1) = std::move(result);
+        frame->place = frame->after;
+        break;
+      }
+      case Opcode::super_attribute_:
+        reg(1) = host->super_attribute(reg(2), reg(3), name(4));
+        frame->place += 5;
+        break;
+      case Opcode::function_: {
+        Registers cells;
+        several(5, cells);
+        reg(1) = host->function(frame->function.object(), frame->routine->constants[at[2]],
+                                optional(3), optional(4), cells);
+        frame->place += 6 + at[5];
+        break;
+      }
+      case Opcode::comprehend_: {
+        const RoutineRef nested = frame->routine->nested[at[2]];
+        reserve(nested->registers);
+        registers = stack_ + frame->begin;
+        frame->after = frame->place + 5 + at[4];
+        Register* given = stack_ + used_;
+        push(nested, frame->function, at[1]);
+        given[0] = reg(3);
+        for (int32_t i = 0; i < at[4]; ++i) given[nested->free_begin + i] = reg(5 + i);
+        look_again();
+        break;
+      }
+
+      case Opcode::format_:
+        if (waits(reg(2))) return Outcome::parked;
+        reg(1) = host->format(reg(2), at[3], optional(4));
+        frame->place += 5;
+        break;
+      case Opcode::join_text_: {
+        Registers texts;
+        several(2, texts);
+        reg(1) = host->join_text(texts);
+        frame->place += 3 + at[2];
+        break;
+      }
+
+      case Opcode::raise_:
+        is_noted_ = at[1] < 0;
+        host->raise(optional(1), optional(2));
+        break;
+      case Opcode::raise_assertion_:
+        host->raise_assertion(optional(1));
+        break;
+      case Opcode::raise_again_:
+        is_noted_ = true;
+        host->raise_again(reg(1));
+        break;
+      case Opcode::enter_: {
+        Register leave, entered;
+        host->enter(reg(3), leave, entered);
+        reg(1) = std::move(leave);
+        reg(2) = std::move(entered);
+        frame->place += 4;
+        break;
+      }
+      case Opcode::leave_:
+        host->leave(reg(1));
+        frame->place += 2;
+        break;
+      case Opcode::leave_by_:
+        reg(1) = Register::of(host->leave_by(reg(2), reg(3)));
+        frame->place += 4;
+        break;
+      case Opcode::handle_:
+        handled_.push_back(host->exchange_handled(reg(1)));
+        frame->place += 2;
+        break;
+      case Opcode::handled_:
+        host->exchange_handled(std::move(handled_.back()));
+        handled_.pop_back();
+        frame->place += 1;
+        break;
+      case Opcode::matches_:
+        reg(1) = Register::of(host->matches(reg(2), reg(3)));
+        frame->place += 4;
+        break;
+    }
+  }
+}
+
+}  // namespace weft::routine

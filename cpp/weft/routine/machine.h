@@ -1,0 +1,86 @@
+// Runs routines. A task is one run of a function with all that it calls; its frames are on the
+// heap, so that it can step aside where it needs a value, while others go on.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "weft/graph/modes.h"
+#include "weft/routine/host.h"
+
+namespace weft::routine {
+
+// One call that goes on.
+struct Frame {
+  RoutineRef routine;
+  Register function;   // the host's: it has the globals
+  Register source;     // the code, which positions refer to
+  int32_t place = 0;   // of the instruction that runs, in the code
+  int32_t after = 0;   // where it goes on once the call that it makes has returned
+  int32_t target = 0;  // the caller's register for what this one returns
+  size_t begin = 0;    // of its registers, on the task's stack
+  size_t handled = 0;  // how many exceptions were being handled when it began
+  Register module;     // whose forward this is
+  int64_t module_before = 0;
+};
+
+class Task {
+ public:
+  enum class Outcome { finished, parked };
+
+  // A call that is a routine's; its arguments must fit.
+  explicit Task(bool may_park) : may_park_(may_park) {}
+  Task(const Task&) = delete;
+  ~Task();
+
+  // False: the arguments do not fit the parameters.
+  bool begin(const Callee& callee, const Arguments& arguments);
+
+  // Until it has ended, or needs a value that others may be needed with. Throws Raised.
+  Outcome run();
+  Register take_result() { return std::move(result_); }
+
+  std::span<const Frame> frames() const { return frames_; }
+
+ private:
+  void reserve(size_t count);
+  void push(const RoutineRef& routine, Register function, int32_t target);
+  void pop();
+  // Pushes a frame whose registers `bind` fills; false: it could not.
+  template <class Bind>
+  bool start(const Callee& callee, int32_t target, const Bind& bind);
+  Outcome go_on();
+  bool find_handler();
+
+  std::vector<Frame> frames_;
+  Register* stack_ = nullptr;
+  size_t used_ = 0, capacity_ = 0;
+  std::vector<Register> handled_;  // what was handled before each exception that is handled now
+  Register result_;
+  bool may_park_;
+  bool is_noted_ = false;  // the error has been in this frame before
+};
+
+// The tasks that run on this thread, each called from the one before it by way of the host; the
+// innermost is one of the thread's modes.
+struct Run {
+  const Task* task;
+  const void* host_frame;  // the host's innermost call when it began
+  const Run* outer;
+};
+
+// For as long as a task runs.
+class RunGuard {
+ public:
+  RunGuard(const Task& task, const void* host_frame)
+      : run_{&task, host_frame, static_cast<const Run*>(graph::modes.run)} {
+    graph::modes.run = &run_;
+  }
+  RunGuard(const RunGuard&) = delete;
+  ~RunGuard() { graph::modes.run = run_.outer; }
+
+ private:
+  Run run_;
+};
+
+}  // namespace weft::routine
