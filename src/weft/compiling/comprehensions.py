@@ -159,6 +159,7 @@ class Comprehensions(Functions):
         other, end = Label(), Label()
         self.asm.at(node)
         self.asm.emit("jump_unless_builtin", function, self.asm.name(name), other)
+        bound = set(self.bound)
         iterable = self.value(generator.generators[0].iter)
         iterator = self.replaced(iterable)
         self.asm.at(generator.generators[0].iter)
@@ -174,6 +175,7 @@ class Comprehensions(Functions):
         self.free(result)
         self.asm.emit("jump", end)
         self.asm.mark(other)
+        self.bound = bound
         made = self.asm.take()
         self.on_GeneratorExp(generator, made)
         self.asm.at(node)

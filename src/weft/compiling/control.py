@@ -21,6 +21,7 @@ class Loop:
     end: Label  # for `break`
     again: Label  # for `continue`
     iterator: int | None
+    regions: int  # how many regions were open around it
 
 
 @dataclass
@@ -70,7 +71,8 @@ class Control(Statements):
             value = self.copied(value)  # a `finally` may write the variable
         self._leave_blocks(0)
         self.asm.at(node)
-        self.asm.emit("return", value)
+        with self.asm.outside(0):
+            self.asm.emit("return", value)
         self.drop(value)
 
     def do_Break(self, node: ast.Break) -> None:
@@ -89,9 +91,10 @@ class Control(Statements):
         assert isinstance(loop, Loop)
         self.asm.at(node)
         self._leave_blocks(place + 1)
-        if not keeps_iterator and loop.iterator is not None:
-            self.asm.emit("unbind", loop.iterator)
-        self.asm.emit("jump", where(loop))
+        with self.asm.outside(loop.regions):
+            if not keeps_iterator and loop.iterator is not None:
+                self.asm.emit("unbind", loop.iterator)
+            self.asm.emit("jump", where(loop))
 
     def do_If(self, node: ast.If) -> None:
         """Take one of two ways."""
@@ -119,7 +122,7 @@ class Control(Statements):
 
     def do_While(self, node: ast.While) -> None:
         """Go on while a condition holds."""
-        loop = Loop(Label(), Label(), None)
+        loop = Loop(Label(), Label(), None, len(self.asm.regions))
         otherwise = Label()
         self.asm.mark(loop.again)
         before = set(self.bound)
@@ -141,7 +144,7 @@ class Control(Statements):
         self.asm.at(node.iter)
         iterator = self.replaced(iterable)
         self.asm.emit("iterate", iterator, iterable)
-        loop = Loop(Label(), Label(), iterator)
+        loop = Loop(Label(), Label(), iterator, len(self.asm.regions))
         otherwise = Label()
         before = set(self.bound)
         self.asm.mark(loop.again)

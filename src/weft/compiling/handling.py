@@ -182,8 +182,8 @@ class Handling(Control):
                 self.unbind(name)
 
         def leave() -> None:
-            forget_name()
             self.asm.emit("handled")
+            forget_name()
 
         inside = Region(Label(), self.asm.take())
         count = len(self.asm.regions)

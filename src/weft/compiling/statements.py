@@ -117,11 +117,13 @@ class Statements(Comprehensions):
             return
         fine = Label()
         self.jump_if(node.test, fine)
+        bound = set(self.bound)
         text = -1 if node.msg is None else self.value(node.msg)
         self.asm.at(node.test)
         self.asm.emit("raise_assertion", text)
         self.drop(text)
         self.asm.mark(fine)
+        self.bound = bound
 
     def do_Raise(self, node: ast.Raise) -> None:
         """Raise an exception, or again the one that is handled."""

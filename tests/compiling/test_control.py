@@ -1,0 +1,92 @@
+"""Control that leaves blocks: what runs, how often, and what is bound afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from weft import _core
+
+
+def asserting(flag, items):  # type: ignore[no-untyped-def]
+    if flag:
+        text = "set"
+    assert items or flag, text
+    return text.upper()
+
+
+def leaving(items):  # type: ignore[no-untyped-def]
+    seen = []
+    for item in items:
+        try:
+            if item == 1:
+                continue
+            if item == 2:
+                break
+            seen.append(item)
+        finally:
+            seen.append(-item)
+    return seen
+
+
+def returning(items):  # type: ignore[no-untyped-def]
+    for item in items:
+        for other in items:
+            try:
+                return [item, other]
+            finally:
+                items.append("finally")
+    return None
+
+
+def handling(number):  # type: ignore[no-untyped-def]
+    seen = []
+    try:
+        try:
+            1 // number
+        except ZeroDivisionError as error:
+            seen.append(str(error))
+            read = lambda: error  # noqa: E731
+            raise ValueError(str(error)) from error
+        else:
+            read = lambda: seen  # noqa: E731
+    except ValueError as error:
+        seen.append(type(error.__cause__).__name__)
+    try:
+        seen.append(type(read()).__name__)
+    except NameError as error:
+        seen.append(str(error))
+    return seen
+
+
+def consuming(flag, items):  # type: ignore[no-untyped-def]
+    if flag:
+        given = items
+    return any(item for item in given), given
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (asserting, (True, [])),
+        (asserting, (False, [1])),
+        (leaving, ([0, 1, 3, 2, 5],)),
+        (returning, ([7],)),
+        (handling, (0,)),
+        (handling, (1,)),
+        (consuming, (True, [0])),
+        (consuming, (False, [0])),
+    ],
+)
+def test_compiled_control_does_what_python_does(
+    function: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    def outcome(call: Callable[..., object]) -> tuple[object, object]:
+        given = [list(item) if isinstance(item, list) else item for item in arguments]
+        try:
+            return call(*given), given
+        except Exception as error:  # noqa: BLE001 - errors are compared
+            return (type(error), str(error)), given
+
+    assert outcome(_core.CompiledCall(function)) == outcome(function)
