@@ -11,18 +11,9 @@ import sys
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.compiling.oracle import difference
-from weft import _core
+from tests.compiling.oracle import check
 
 MOST_SHOWN = 5
-
-
-def check(seed: int) -> str | None:
-    """Return how one program differs, or that it broke the comparison itself."""
-    try:
-        return difference(seed, _core.CompiledCall)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
-        return f"seed {seed}: {type(error).__name__}: {error}"
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import weft
 from tests.compiling.generator import write_program
+from weft import _core
 
 FILE = "<random program>"
 
@@ -165,3 +166,11 @@ def difference(seed: int, wrap: Callable[[object], Callable[..., object]]) -> st
                     f"  Python:   {before}\n  compiled: {after}\n{body}"
                 )
     return None
+
+
+def check(seed: int) -> str | None:
+    """Return how one program differs, or that it broke the comparison itself."""
+    try:
+        return difference(seed, _core.CompiledCall)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return f"seed {seed}: {type(error).__name__}: {error}"

@@ -1,8 +1,11 @@
 // Routines as objects of Python, and compiled functions: what calls them runs the routine.
+#include <nanobind/stl/array.h>
+
 #include "weft/bind/binding.h"
 #include "weft/bind/frames.h"
 #include "weft/bind/python_host.h"
 #include "weft/routine/machine.h"
+#include "weft/routine/validate.h"
 
 namespace weft::bind {
 
@@ -51,7 +54,12 @@ Routine* routine_of(PyObject* function) {
     _PyCode_SetExtra(code, code_index, nullptr);
     throw PythonError{};
   }
-  if (made.get() != Py_None) answer->routine = nb::cast<PyRoutine&>(nb::handle(made.get())).routine;
+  if (made.get() != Py_None) {
+    RoutineRef found = nb::cast<PyRoutine&>(nb::handle(made.get())).routine;
+    if (found->source != code || found->is_comprehension)
+      base::bug("the front end gave another function's routine");
+    answer->routine = std::move(found);
+  }
   return answer->routine.get();
 }
 
@@ -59,23 +67,65 @@ namespace {
 
 Register constant_from(nb::handle object) { return unboxed(object.inc_ref().ptr()); }
 
+int names_in(const Register& constant) {
+  if (!constant.is_object() || !PyTuple_CheckExact(object_in(constant))) return -1;
+  PyObject* names = object_in(constant);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i))) return -1;
+  }
+  return static_cast<int>(PyTuple_GET_SIZE(names));
+}
+int cells_of(const Register& constant) {
+  if (!constant.is_object() || !PyCode_Check(object_in(constant))) return -1;
+  return static_cast<int>(PyCode_GetNumFree(reinterpret_cast<PyCodeObject*>(object_in(constant))));
+}
+
+// What the host relies on: the parameters and places are those of the source's own code.
+void check_source(const Routine& routine) {
+  const auto expect = [&](bool holds, const char* what) {
+    if (!holds) base::fail(ErrorKind::value, "make_routine(): ", what);
+  };
+  expect(routine.source && PyCode_Check(static_cast<PyObject*>(routine.source)),
+         "a routine has a code of Python's");
+  auto* code = static_cast<PyCodeObject*>(routine.source);
+  const Object bytes = Object::check(PyCode_GetCode(code));
+  constexpr int no_frame = -2;
+  for (const int32_t offset : routine.offsets) {
+    expect(no_frame <= offset && offset < PyBytes_GET_SIZE(bytes.get()) &&
+               (offset < 0 || offset % 2 == 0),
+           "an offset is not in the code");
+  }
+  if (routine.is_comprehension) return;
+  expect(routine.positional == code->co_argcount &&
+             routine.keyword_only == code->co_kwonlyargcount &&
+             routine.has_rest == static_cast<bool>(code->co_flags & CO_VARARGS) &&
+             routine.has_options == static_cast<bool>(code->co_flags & CO_VARKEYWORDS),
+         "its parameters are not those of the code");
+  expect(routine.free_count == PyCode_GetNumFree(code), "its cells are not those of the code");
+}
+
 PyRoutine make_routine(std::string name, nb::object source, int positional, int keyword_only,
-                       bool has_rest, bool has_options, bool is_inlined, int registers,
-                       int free_begin, int free_count, nb::tuple names, nb::tuple constants,
+                       bool has_rest, bool has_options, bool is_comprehension, bool is_inlined,
+                       int registers, int free_begin, int free_count,
+                       std::vector<std::string> variables, nb::tuple names, nb::tuple constants,
                        std::vector<int32_t> code, std::vector<int32_t> offsets, nb::list nested,
-                       const std::vector<std::vector<int32_t>>& handlers) {
+                       const std::vector<std::array<int32_t, 4>>& handlers) {
   auto made = base::make_ref<Routine>();
   made->name = std::move(name);
-  made->source = source.is_none() ? nullptr : source.ptr();
+  made->source = source.ptr();
   made->positional = positional;
   made->keyword_only = keyword_only;
   made->has_rest = has_rest;
   made->has_options = has_options;
+  made->is_comprehension = is_comprehension;
   made->is_inlined = is_inlined;
   made->registers = registers;
   made->free_begin = free_begin;
   made->free_count = free_count;
+  made->variables = std::move(variables);
   for (nb::handle item : names) {
+    if (!PyUnicode_CheckExact(item.ptr()))
+      base::fail(ErrorKind::value, "make_routine(): a name is no text");
     PyObject* text = item.inc_ref().ptr();
     PyUnicode_InternInPlace(&text);
     made->names.push_back(text);
@@ -84,9 +134,51 @@ PyRoutine make_routine(std::string name, nb::object source, int positional, int 
   made->code = std::move(code);
   made->offsets = std::move(offsets);
   for (nb::handle item : nested) made->nested.push_back(nb::cast<PyRoutine&>(item).routine);
-  for (const std::vector<int32_t>& handler : handlers)
-    made->handlers.push_back({handler[0], handler[1], handler[2], handler[3]});
+  for (const auto& [begin, end, place, target] : handlers)
+    made->handlers.push_back({begin, end, place, target});
+  check_source(*made);
+  if (const auto problem = routine::find_problem(*made, {names_in, cells_of}))
+    base::fail(ErrorKind::value, "make_routine(): ", *problem);
   return {made};
+}
+
+// --- Reading them
+// -----------------------------------------------------------------------------------
+
+nb::object object_of(const Register& constant) { return nb::steal(boxed(constant).release()); }
+
+void define_routine(nb::module_& module) {
+  const auto list_of = [](const auto& items, const auto& convert) {
+    nb::list found;
+    for (const auto& item : items) found.append(convert(item));
+    return found;
+  };
+  nb::class_<PyRoutine>(module, "Routine", "A compiled function, as the machine runs it.")
+      .def_prop_ro("name", [](const PyRoutine& self) { return self.routine->name; })
+      .def_prop_ro("registers", [](const PyRoutine& self) { return self.routine->registers; })
+      .def_prop_ro("variables", [](const PyRoutine& self) { return self.routine->variables; })
+      .def_prop_ro("code", [](const PyRoutine& self) { return self.routine->code; })
+      .def_prop_ro("offsets", [](const PyRoutine& self) { return self.routine->offsets; })
+      .def_prop_ro("names",
+                   [list_of](const PyRoutine& self) {
+                     return list_of(self.routine->names, [](routine::HostObject name) {
+                       return nb::borrow(static_cast<PyObject*>(name));
+                     });
+                   })
+      .def_prop_ro(
+          "constants",
+          [list_of](const PyRoutine& self) { return list_of(self.routine->constants, object_of); })
+      .def_prop_ro("nested",
+                   [list_of](const PyRoutine& self) {
+                     return list_of(self.routine->nested, [](const RoutineRef& nested) {
+                       return nb::cast(PyRoutine{nested});
+                     });
+                   })
+      .def_prop_ro("handlers", [list_of](const PyRoutine& self) {
+        return list_of(self.routine->handlers, [](const routine::Handler& handler) {
+          return nb::make_tuple(handler.begin, handler.end, handler.place, handler.target);
+        });
+      });
 }
 
 // --- Calls
@@ -97,7 +189,22 @@ bool is_enabled = true;
 // A debugger, tracer, profiler or coverage tool sees Python's own lines.
 bool is_followed() {
   const PyThreadState* thread = PyThreadState_Get();
-  return thread->c_tracefunc || thread->c_profilefunc;
+  if (thread->c_tracefunc || thread->c_profilefunc) return true;
+#if PY_VERSION_HEX >= 0x030C0000
+  // Those that use sys.monitoring: debuggers, coverage tools and profilers have numbers there.
+  static PyObject* const get_tool = [] {
+    PyObject* monitoring = PySys_GetObject("monitoring");
+    return monitoring ? PyObject_GetAttrString(monitoring, "get_tool") : nullptr;
+  }();
+  constexpr int tools = 3;
+  for (int i = 0; get_tool && i < tools; ++i) {
+    const Object number(PyLong_FromLong(i));
+    const Object tool(number ? PyObject_CallOneArg(get_tool, number.get()) : nullptr);
+    if (tool && tool.get() != Py_None) return true;
+  }
+  PyErr_Clear();
+#endif
+  return false;
 }
 
 struct PyCompiled {
@@ -197,12 +304,21 @@ PyType_Spec compiled_spec{
 void define_routines(nb::module_& module) {
   connect_host();
   code_index = _PyEval_RequestCodeExtraIndex(forget_answer);
-  nb::class_<PyRoutine>(module, "Routine", "A compiled function, as the machine runs it.");
-  module.def("make_routine", make_routine, nb::kw_only(), nb::arg("name"), nb::arg("source").none(),
+  define_routine(module);
+  module.def(
+      "routine_of",
+      [](nb::handle function) -> std::optional<PyRoutine> {
+        if (!PyFunction_Check(function.ptr())) return std::nullopt;
+        Routine* found = routine_of(function.ptr());
+        return found ? std::optional(PyRoutine{RoutineRef(found)}) : std::nullopt;
+      },
+      nb::arg("function"), "Return what a function runs as when it is compiled; None: as Python.");
+  module.def("make_routine", make_routine, nb::kw_only(), nb::arg("name"), nb::arg("source"),
              nb::arg("positional"), nb::arg("keyword_only"), nb::arg("has_rest"),
-             nb::arg("has_options"), nb::arg("is_inlined"), nb::arg("registers"),
-             nb::arg("free_begin"), nb::arg("free_count"), nb::arg("names"), nb::arg("constants"),
-             nb::arg("code"), nb::arg("offsets"), nb::arg("nested"), nb::arg("handlers"),
+             nb::arg("has_options"), nb::arg("is_comprehension"), nb::arg("is_inlined"),
+             nb::arg("registers"), nb::arg("free_begin"), nb::arg("free_count"),
+             nb::arg("variables"), nb::arg("names"), nb::arg("constants"), nb::arg("code"),
+             nb::arg("offsets"), nb::arg("nested"), nb::arg("handlers"),
              "Return a routine that has passed the grammar.");
   module.def(
       "routine_instructions",
@@ -216,8 +332,14 @@ void define_routines(nb::module_& module) {
       },
       "Return (name, operands, meaning) of each instruction, by number.");
   module.def(
-      "set_front_end", [](nb::object function) { front_end = function.release().ptr(); },
-      "Name the function that gives a Python function's routine, or None.");
+      "set_front_end",
+      [](nb::object function) {
+        const nb::object before = nb::steal(front_end ? front_end : Py_NewRef(Py_None));
+        front_end = function.is_none() ? nullptr : function.release().ptr();
+        return before;
+      },
+      nb::arg("function").none(),
+      "Name the function that gives a Python function's routine, or None; return the one before.");
   module.def(
       "enable_compiled", [](bool wanted) { return std::exchange(is_enabled, wanted); },
       "Let compiled functions run as routines, or as Python; return what was before.");

@@ -43,11 +43,13 @@ struct Routine final : base::RefCounted<Routine> {
   bool has_rest = false, has_options = false;
   int32_t registers = 0;
   int32_t free_begin = 0, free_count = 0;  // where the cells of the function's closure go
-  bool is_inlined = false;  // a comprehension that has no frame of its own in tracebacks
+  bool is_comprehension = false;  // given an iterator, by `comprehend`; nobody else calls it
+  bool is_inlined = false;        // one that has no frame of its own in tracebacks
   std::vector<Register> constants;
   std::vector<HostObject> names;  // texts, owned
   std::vector<int32_t> code;
   std::vector<int32_t> offsets;  // for each place in the code: where the source's code has the same
+  std::vector<std::string> variables;  // what the first registers are called, to be read
   std::vector<base::Ref<Routine>> nested;
   std::vector<Handler> handlers;           // inner ones first
   HostObject source = nullptr;             // the host's code, which has this one; positions are its
