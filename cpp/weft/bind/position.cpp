@@ -270,7 +270,12 @@ void add_traceback(PyObject* code, PyObject* globals, int offset) {
   PyThreadState* thread = PyThreadState_Get();
 #if PY_VERSION_HEX < 0x030D0000
   PyFrameObject* frame = PyFrame_New(thread, given, globals, nullptr);
-  if (frame && offset >= 0) frame->f_frame->prev_instr = _PyCode_CODE(given) + offset / 2;
+  if (frame && offset >= 0) {
+    frame->f_frame->prev_instr = _PyCode_CODE(given) + offset / 2;
+    // Who looks at its variables expects cells where the function has its closure's.
+    for (int i = given->co_nlocalsplus - given->co_nfreevars; i < given->co_nlocalsplus; ++i)
+      frame->f_frame->localsplus[i] = PyCell_New(nullptr);
+  }
 #else
   // Later ones do not let a frame be told where it is: its code says so.
   const char* name = PyUnicode_AsUTF8(given->co_name);

@@ -82,7 +82,7 @@ class Functions(Calls):
             return nested_code(owner.source, node, name)
         except LookupError:
             raise self.refusal(
-                node, f"`{name}`", "its code was not found", "move it into the module"
+                node, f"`{name}`", "Python has no code for it, since it never runs", "leave it out"
             ) from None
 
     def make_function(
