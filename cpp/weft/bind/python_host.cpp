@@ -750,13 +750,20 @@ Callee PythonHost::find_callee(const Register& callee) {
   PyObject* object = object_in(callee);
   PyObject* receiver = nullptr;
   bool is_module = false;
-  if (PyMethod_Check(object)) {
+  const auto take_receiver = [&] {
+    if (receiver || !PyMethod_Check(object)) return;
     receiver = PyMethod_GET_SELF(object);
     object = PyMethod_GET_FUNCTION(object);
-  } else if (PyObject* forward = plain_forward(object)) {
-    receiver = object;
-    object = forward;
-    is_module = true;
+  };
+  take_receiver();
+  if (PyObject* target = compiled_target(object)) object = target;
+  take_receiver();
+  if (!receiver) {
+    if (PyObject* forward = plain_forward(object)) {
+      receiver = object;
+      object = forward;
+      is_module = true;
+    }
   }
   if (!PyFunction_Check(object)) return found;
   found.routine = routine::RoutineRef(routine_of(object));

@@ -17,6 +17,9 @@ routine::Register unboxed(PyObject* owned);
 // The routine that a Python function runs as, borrowed; null: it runs as Python.
 routine::Routine* routine_of(PyObject* function);
 
+// What a compiled function was made from, borrowed; null: it is no compiled function.
+PyObject* compiled_target(PyObject* object);
+
 void connect_host();
 
 }  // namespace weft::bind

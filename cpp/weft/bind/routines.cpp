@@ -284,6 +284,8 @@ PyMemberDef compiled_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyCompiled, weak_references), READONLY, nullptr},
     {"_target", T_OBJECT, offsetof(PyCompiled, target), READONLY, nullptr},
     {}};
+PyGetSetDef compiled_properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {}};
 PyType_Slot compiled_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(new_compiled)},
     {Py_tp_init, reinterpret_cast<void*>(+[](PyObject*, PyObject*, PyObject*) { return 0; })},
@@ -292,6 +294,7 @@ PyType_Slot compiled_slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(clear_compiled)},
     {Py_tp_dealloc, reinterpret_cast<void*>(destroy_compiled)},
     {Py_tp_members, compiled_members},
+    {Py_tp_getset, compiled_properties},
     {Py_tp_doc, const_cast<char*>("What runs a function's routine when it is called.")},
     {0, nullptr}};
 PyType_Spec compiled_spec{
@@ -300,6 +303,13 @@ PyType_Spec compiled_spec{
     compiled_slots};
 
 }  // namespace
+
+PyObject* compiled_target(PyObject* object) {
+  const bool is_compiled =
+      Py_TYPE(object)->tp_vectorcall_offset == offsetof(PyCompiled, vectorcall) &&
+      PyObject_TypeCheck(object, compiled_type);
+  return is_compiled ? reinterpret_cast<PyCompiled*>(object)->target : nullptr;
+}
 
 void define_routines(nb::module_& module) {
   connect_host();
