@@ -7,11 +7,13 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import weft
 from tests.compiling.generator import write_program
 from weft import _core
+from weft.compiling.lower import lower
+from weft.compiling.refusals import RefusedError
 
 FILE = "<random program>"
 
@@ -118,6 +120,15 @@ def differentiate(result: object, given: list[object]) -> object:
     return plain([*first, *second])
 
 
+def must_compile(function: FunctionType) -> None:
+    """Raise if a function is refused, but for code that never runs, of which Python has none."""
+    try:
+        lower(function)
+    except RefusedError as error:
+        unseen = [item for item in error.refusals if "since it never runs" not in item.reason]
+        assert not unseen, unseen
+
+
 def run(
     text: str, seed: int, wrap: Callable[[object], Callable[..., object]], calls: int = 2
 ) -> list[Outcome]:
@@ -154,6 +165,10 @@ def run(
 def difference(seed: int, wrap: Callable[[object], Callable[..., object]]) -> str | None:
     """Return how a program's routine differs from CPython, with the program; or None."""
     text = write_program(seed)
+    module = load(text, seed)
+    for name in ("f0", "f1", "program"):
+        if hasattr(module, name):
+            must_compile(getattr(module, name))
     expected = run(text, seed, lambda function: function)  # type: ignore[arg-type,return-value]
     got = run(text, seed, wrap)
     for call, (one, other) in enumerate(zip(expected, got, strict=True)):

@@ -6,14 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.compiling.oracle import load
 from weft import _core
-
-
-def asserting(flag, items):  # type: ignore[no-untyped-def]
-    if flag:
-        text = "set"
-    assert items or flag, text
-    return text.upper()
 
 
 def leaving(items):  # type: ignore[no-untyped-def]
@@ -47,10 +41,10 @@ def handling(number):  # type: ignore[no-untyped-def]
             1 // number
         except ZeroDivisionError as error:
             seen.append(str(error))
-            read = lambda: error  # noqa: E731
+            read = lambda: error
             raise ValueError(str(error)) from error
         else:
-            read = lambda: seen  # noqa: E731
+            read = lambda: seen
     except ValueError as error:
         seen.append(type(error.__cause__).__name__)
     try:
@@ -69,8 +63,6 @@ def consuming(flag, items):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
-        (asserting, (True, [])),
-        (asserting, (False, [1])),
         (leaving, ([0, 1, 3, 2, 5],)),
         (returning, ([7],)),
         (handling, (0,)),
@@ -89,4 +81,23 @@ def test_compiled_control_does_what_python_does(
         except Exception as error:  # noqa: BLE001 - errors are compared
             return (type(error), str(error)), given
 
+    assert _core.routine_of(function) is not None
     assert outcome(_core.CompiledCall(function)) == outcome(function)
+
+
+def test_the_text_of_an_assert_is_read_only_where_it_fails() -> None:
+    # As a text of its own: pytest writes the asserts of its tests anew.
+    function = load(
+        "def program(flag, items):\n"
+        "    if flag:\n"
+        "        text = 'set'\n"
+        "    assert items or flag, text\n"
+        "    return text.upper()\n",
+        -1,
+    ).program
+    assert _core.routine_of(function) is not None
+    assert _core.CompiledCall(function)(True, []) == "SET"
+    with pytest.raises(UnboundLocalError, match="'text'"):
+        _core.CompiledCall(function)(False, [1])
+    with pytest.raises(UnboundLocalError, match="'text'"):
+        _core.CompiledCall(function)(False, [])
