@@ -207,11 +207,22 @@ DIFFERENCES = (
         "'Mine'",
     ),
     Difference(
-        "torch.compile torch.nn.Module.compile",
-        "returns the function itself: Weft runs the Python as it stands",
+        "torch.compile",
+        "compiles branches, loops and calls too; `mode`, `dynamic`, `backend` and `options` are "
+        "taken and change nothing",
         """
-        f = lambda x: x
-        torch.compile(f) is f
+        type(torch.compile(torch.nn.ReLU())).__name__
+        """,
+        "'CompiledModule'",
+        "'OptimizedModule'",
+    ),
+    Difference(
+        "torch.nn.Module.compile",
+        "does nothing: `torch.compile(module)` compiles",
+        """
+        m = torch.nn.Linear(1, 1)
+        m.compile()
+        getattr(m, '_compiled_call_impl', None) is None
         """,
         "True",
         "False",

@@ -99,6 +99,7 @@ __all__ = [name for name in globals() if not name.startswith("_") and name != "a
 
 # Found when first used, so that importing the package does not wait for what many programs lack.
 _LATER = {
+    "compile": "weft.compiling",
     "diff": "weft.viewer",
     "graph": "weft.viewer",
     "load": "weft.serialization",
@@ -113,6 +114,7 @@ def __getattr__(name: str) -> _Any:
         value = globals()[name] = getattr(_importlib.import_module(_LATER[name]), name)
         return value
     if name in {
+        "compiling",
         "debug",
         "distributions",
         "func",

@@ -77,6 +77,7 @@ from weft.functional.linalg_aliases import cholesky_inverse as cholesky_inverse
 from weft.functional.linalg_aliases import cholesky_solve as cholesky_solve
 from weft.functional.joining import column_stack as column_stack
 from weft.functional.joining import combinations as combinations
+from weft.compiling.compiled import compile as compile
 from weft.functional.real_numbers import conj as conj
 from weft.functional.real_numbers import conj_physical as conj_physical
 from weft.functional.convolution import conv1d as conv1d
@@ -536,6 +537,7 @@ __all__ = [
     "clone_",
     "column_stack",
     "combinations",
+    "compile",
     "concat",
     "concatenate",
     "conj",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from types import FunctionType
 
 from weft import _core
+from weft.compiling.compiled import CompiledFunction, CompiledModule, compile
+from weft.compiling.explaining import Explanation
 from weft.compiling.lower import lower
-from weft.compiling.refusals import RefusedError
+from weft.compiling.refusals import Refusal, RefusedError
+
+__all__ = ["CompiledFunction", "CompiledModule", "Explanation", "Refusal", "compile"]
 
 
 def _front_end(function: FunctionType) -> _core.Routine | None:
@@ -17,3 +22,4 @@ def _front_end(function: FunctionType) -> _core.Routine | None:
 
 
 _core.set_front_end(_front_end)
+_core.enable_compiled(os.environ.get("WEFT_COMPILE", "1") != "0")

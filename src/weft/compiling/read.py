@@ -104,6 +104,8 @@ def _read_file(name: str, globals_: dict[str, object]) -> File | None:
     linecache.checkcache(name)
     text = "".join(linecache.getlines(name, globals_))
     known = _files.get(name)
+    if not text:
+        return None
     if known is not None and known.text == text:
         return known
     try:

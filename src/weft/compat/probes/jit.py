@@ -1,14 +1,14 @@
-"""`torch.jit` and `torch.compile`: they return what they are given, and say so once."""
+"""`torch.jit`: `script` compiles as `torch.compile` does; the rest returns what it is given."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, NoReturn
 
 from weft._core import UnsupportedError
 from weft.compat.probes.notices import say_once
+from weft.compiling import CompiledModule, compile
 from weft.nn import Module
 
 __all__ = [
@@ -39,18 +39,29 @@ __all__ = [
 ScriptModule = Module
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """Return the model or function as it is, and say so once; also a decorator."""
-    if model is None:
-        return functools.partial(compile, **options)
-    say_once("torch.compile returns its argument: Weft runs the Python as it stands.")
-    return model
+class ScriptedModule(CompiledModule):
+    """A compiled module whose parts and state_dict are named as those of the module."""
+
+
+def _of_module(name: str) -> Callable[..., Any]:
+    def call(self: ScriptedModule, *args: Any, **kwargs: Any) -> Any:
+        return getattr(vars(self)["_orig_mod"], name)(*args, **kwargs)
+
+    return call
+
+
+for _name in (
+    "state_dict load_state_dict named_parameters parameters named_buffers buffers named_modules "
+    "modules named_children children get_submodule get_parameter get_buffer"
+).split():
+    setattr(ScriptedModule, _name, _of_module(_name))
 
 
 def script(obj: Any, *_: Any, **__: Any) -> Any:
-    """Return the function or module as it is, and say so once."""
-    say_once("torch.jit.script returns its argument: Weft runs the Python as it stands.")
-    return obj
+    """Compile a function or module; a class is returned as it is."""
+    if isinstance(obj, Module):
+        return ScriptedModule(obj)
+    return obj if isinstance(obj, type) else compile(obj)
 
 
 def trace(func: Any, *_: Any, **__: Any) -> Any:

@@ -9,7 +9,6 @@ from weft._tensor import device
 from weft.compat.probes import amp, backends, cuda, distributed, jit, testing, version
 from weft.compat.probes.amp import GradScaler, autocast
 from weft.compat.probes.devices import accelerator, cpu, mps, xpu
-from weft.compat.probes.jit import compile
 from weft.compat.probes.types import (
     BoolTensor,
     ByteTensor,
@@ -41,7 +40,6 @@ __all__ = [
     "autocast",
     "backends",
     "channels_last",
-    "compile",
     "contiguous_format",
     "cpu",
     "cuda",
