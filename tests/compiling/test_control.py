@@ -54,6 +54,25 @@ def handling(number):  # type: ignore[no-untyped-def]
     return seen
 
 
+class Manager:
+    def __init__(self, log, name, swallows=False):  # type: ignore[no-untyped-def]
+        self.log, self.name, self.swallows = log, name, swallows
+
+    def __enter__(self):  # type: ignore[no-untyped-def]
+        self.log.append(f"enter {self.name}")
+
+    def __exit__(self, kind, error, trace):  # type: ignore[no-untyped-def]
+        self.log.append(f"exit {self.name} {kind and kind.__name__}")
+        return self.swallows
+
+
+def managing(log, number):  # type: ignore[no-untyped-def]
+    with Manager(log, "outer"), Manager(log, "inner", True):
+        log.append(1 // number)
+        return "inside"
+    return "behind"
+
+
 def consuming(flag, items):  # type: ignore[no-untyped-def]
     if flag:
         given = items
@@ -67,6 +86,8 @@ def consuming(flag, items):  # type: ignore[no-untyped-def]
         (returning, ([7],)),
         (handling, (0,)),
         (handling, (1,)),
+        (managing, ([], 1)),
+        (managing, ([], 0)),
         (consuming, (True, [0])),
         (consuming, (False, [0])),
     ],

@@ -43,7 +43,8 @@ class Handling(Control):
         self._with(node, place + 1)
         self.blocks.pop()
         self.asm.close(region)
-        if not ends(node.body):
+        # Where an inner manager swallows an exception, control comes to its end all the same.
+        if place + 1 < len(node.items) or not ends(node.body):
             leave_well()
             self.asm.emit("jump", end)
         # An exception came out of the body.
