@@ -177,6 +177,7 @@ stub: build ## write src/weft/_core.pyi from the op table
 docs: build ## write the reference pages from the op table
 	@$(PYTHON) scripts/generate_docs.py
 	@$(PYTHON) -m scripts.generate_nn_coverage
+	@$(PYTHON) -m scripts.generate_compile_coverage
 	@$(PYTHON) -m scripts.generate_coming_from_pytorch
 
 tour: build .venv/.prepared-test ## run the pages of docs/tour; write their outputs and pictures
