@@ -1,6 +1,7 @@
 """What is not compiled: each construct, with its text; Python runs the function all the same."""
 
 from __future__ import annotations
+import __future__
 
 import linecache
 from types import FunctionType
@@ -200,3 +201,14 @@ def test_all_refusals_come_at_once_also_of_what_is_called() -> None:
 def test_an_expression_that_is_too_deep_is_left_to_python() -> None:
     function = function_of("deep", "def f(x):\n    return " + " + ".join(["x"] * 2000) + "\n")
     assert weft.compile(function)(1) == 2000
+
+
+def test_a_function_compiled_with_the_flags_of_others() -> None:
+    text = "def f(x: int) -> int:\n    def g(y: int): return y\n    return g.__annotations__['y']\n"
+    file = "<future>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    for flags, annotation in ((0, int), (__future__.annotations.compiler_flag, "int")):
+        names: dict[str, object] = {}
+        exec(compile(text, file, "exec", flags=flags, dont_inherit=True), names)
+        function = weft.compile(names["f"], fullgraph=True)  # type: ignore[call-overload]
+        assert function(1) == annotation

@@ -1,6 +1,7 @@
 """The source of a function: its node in the syntax tree, found again from its code object."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
@@ -50,7 +51,11 @@ class File:
     codes: dict[int, list[CodeType]] = field(default_factory=_nothing)
 
 
-_files: dict[str, File] = {}
+_files: dict[tuple[str, int], File] = {}  # by name and flags
+# What `from __future__` changes in code, also where the text that was compiled has no such line.
+_FUTURE = 0
+for _feature in __future__.all_feature_names:
+    _FUTURE |= getattr(__future__, _feature).compiler_flag  # pyright: ignore[reportConstantRedefinition]
 
 
 def first_line(node: ast.AST) -> int:
@@ -100,10 +105,10 @@ def nested_code(code: CodeType, node: ast.AST, name: str) -> CodeType:
     return found[0]
 
 
-def _read_file(name: str, globals_: dict[str, object]) -> File | None:
+def _read_file(name: str, globals_: dict[str, object], flags: int) -> File | None:
     linecache.checkcache(name)
     text = "".join(linecache.getlines(name, globals_))
-    known = _files.get(name)
+    known = _files.get((name, flags))
     if not text:
         return None
     if known is not None and known.text == text:
@@ -112,14 +117,13 @@ def _read_file(name: str, globals_: dict[str, object]) -> File | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python has given them when it read the file
             tree = ast.parse(text)
-            # Under `from __future__` in the file itself; nobody else's reaches it.
-            code = compile(text, name, "exec", dont_inherit=True)
+            code = compile(text, name, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     made = File(text)
     _note_functions(tree, None, made)
     _note_codes(code, made)
-    _files[name] = made
+    _files[name, flags] = made
     return made
 
 
@@ -162,7 +166,7 @@ def read(function: FunctionType) -> Definition:
             "a routine has no frame to come back to",
             "build and return a list",
         )
-    file = _read_file(name, function.__globals__)
+    file = _read_file(name, function.__globals__, code.co_flags & _FUTURE)
     if file is None:
         raise refuse("a function without source", "there is nothing to read", "a file with it")
     if code not in file.codes.get(line, ()):
