@@ -421,6 +421,16 @@ class PythonHost final : public routine::Host {
   Register freeze(const Register& list) override {
     return unboxed(PyList_AsTuple(object_in(list)));
   }
+  Register spread(const Register& items, const Register& callee) override {
+    const Box given(items);
+    if (Py_TYPE(given)->tp_iter || PySequence_Check(given)) return unboxed(PySequence_Tuple(given));
+    static PyObject* const spreading = helper("lambda f, a: lambda: f(*a)");
+    const Object call = Object::check(PyObject_CallFunctionObjArgs(
+        spreading, static_cast<PyObject*>(Box(callee)), static_cast<PyObject*>(given), nullptr));
+    const Object result(PyObject_CallNoArgs(call.get()));
+    if (result) base::bug("what cannot be iterated was spread");
+    raise_here();
+  }
   void unpack(const Register& value, std::span<Register* const> targets, int star) override {
     const Box given(value);
     const Object iterator(PyObject_GetIter(given));

@@ -65,6 +65,7 @@ class Host {
   virtual void update(const Register& dict, const Register& mapping) = 0;
   virtual void merge(const Register& dict, const Register& mapping, const Register& callee) = 0;
   virtual Register freeze(const Register& list) = 0;
+  virtual Register spread(const Register& items, const Register& callee) = 0;
   // Into as many targets as there are; `star`: the one that takes the rest, or -1.
   virtual void unpack(const Register& value, std::span<Register* const> targets, int star) = 0;
 

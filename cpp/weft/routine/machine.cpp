@@ -408,6 +408,10 @@ Task::Outcome Task::go_on() {
         reg(1) = host->freeze(reg(2));
         frame->place += 3;
         break;
+      case Opcode::spread_:
+        reg(1) = host->spread(reg(2), reg(3));
+        frame->place += 4;
+        break;
       case Opcode::unpack_:
       case Opcode::unpack_rest_: {
         const bool has_star = static_cast<Opcode>(*at) == Opcode::unpack_rest_;

@@ -429,6 +429,7 @@ class Check {
         return kind::iterator;
       case Opcode::tuple_:
       case Opcode::freeze_:
+      case Opcode::spread_:
         return kind::tuple;
       case Opcode::list_:
         return kind::list;

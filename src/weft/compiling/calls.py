@@ -49,8 +49,13 @@ class Calls(Containers):
 
     def _call_spread(self, node: ast.Call, into: int) -> None:
         function = self.kept(node.func)
-        positional = self.asm.take()
-        self.spread_into_list(node.args, node, positional)
+        match node.args:
+            case [ast.Starred(value=only)]:  # it is iterated last of all
+                positional = self.kept(only)
+            case _:
+                only = None
+                positional = self.asm.take()
+                self.spread_into_list(node.args, node, positional)
         options = -1
         if node.keywords:
             options = self.asm.take()
@@ -58,6 +63,9 @@ class Calls(Containers):
             self.asm.emit("dict", options, 0)
             self._keywords(node, function, options)
         self.asm.at(node)
+        if only is not None:
+            items, positional = positional, self.replaced(positional)
+            self.asm.emit("spread", positional, items, function)
         self.asm.emit("call_spread", into, function, positional, options)
         self.free(options)
         self.free(positional)
