@@ -71,6 +71,56 @@ class Square(Shape):
         return super().area() + self.__class__.sides
 
 
+class Net(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = weft.nn.ModuleList([weft.nn.Linear(3, 3), weft.nn.Linear(3, 3)])
+        self.whole = weft.nn.Sequential(weft.nn.Linear(3, 3), weft.nn.Tanh(), weft.nn.Dropout(0.3))
+        self.norm = weft.nn.BatchNorm1d(3)
+        self.calls = 0
+
+    def forward(self, x, *, rounds=1):
+        self.calls += 1
+        for part in self.parts:
+            for _ in range(rounds):
+                x = part(x).relu() + x * 0.1
+        if self.training and x.dim() == 1:
+            x = self.norm(weft.stack([x, x * 2, x - 1])).sum(0)
+        return self.whole(x)
+
+
+class Tally(Exception):
+    def __init__(self, text, count=1):
+        super().__init__(text, count)
+        self.count = count
+
+
+class Holder:
+    def __init__(self):
+        self.entered = 0
+
+    def __enter__(self):
+        self.entered += 1
+        note("enter")
+        return self
+
+    def __exit__(self, kind, error, trace):
+        note("exit " + ("fine" if kind is None else kind.__name__))
+        return kind is KeyError
+
+
+weft.manual_seed(5)
+NET = Net()
+HOLDER = Holder()
+TOTAL = 0
+
+
+def count(by=1):
+    global TOTAL
+    TOTAL += by
+    return TOTAL
+
+
 def gather(a, b=2, /, c=3, *rest, d=4, e=5, **options):
     return a + b + c + sum(rest) + d * e + len(options)
 
@@ -214,6 +264,16 @@ class Writer:
             lambda: f"({self.walrus(INT, scope, depth)})",
             lambda: f"(lambda q, r=2: q + r)({of(INT)})",
             lambda: f"math.floor({of(FLOAT)} % 50.0)",
+            lambda: f"({of(INT)} * {of(INT)} ** 7 << 40) % 1013",
+            lambda: f"count({of(INT)})",
+            lambda: f"max({of(INTS)}, key=lambda q: -q)",
+            lambda: f"({of(INT)} >> 1 | 4)",
+            lambda: f"{of(TEXT)}.find({of(TEXT)}) + {of(TEXT)}.count('a')",
+            lambda: f"next((q for q in {of(INTS)} if q > {of(INT)}), -1)",
+            lambda: f"sum(a * b for a in {of(INTS)}[:3] for b in {of(INTS)}[:3] if a != b)",
+            lambda: f"HOLDER.entered + int({of(BOOL)})",
+            lambda: f"{of(INTS)}.index({of(INT)})",
+            lambda: f"(lambda *q, **r: len(q) - len(r))(*{of(INTS)}, **{of(TABLE)})",
         )
 
     def float_expression(self, scope: Scope, depth: int) -> str:
@@ -262,6 +322,13 @@ class Writer:
             lambda: f"all(q > -2 for q in {of(INTS)})",
             lambda: f"{of(TEXT)}.startswith({of(TEXT)})",
             lambda: f"(type({of(same)}) is {self.random.choice(['int', 'str', 'Point'])})",
+            lambda: f"({of(INTS)} is {of(INTS)})",
+            lambda: f"({of(FLOAT)} * float('nan') == {of(FLOAT)})",
+            lambda: f"{of(TEXT)}.isdigit()",
+            lambda: f"({of(TUPLE)} < {of(TUPLE)})",
+            lambda: f"({of(INT)} in {{1, 2, 3}})",
+            lambda: "NET.training",
+            lambda: f"callable({of(same)})",
             lambda: (
                 f"bool({of(VECTOR)}.sum() {compare} {of(FLOAT)})"
                 if self.tensors
@@ -288,6 +355,14 @@ class Writer:
             lambda: f"({of(TEXT)} * 2)",
             lambda: f"NAMES[{of(INT)} % 3]",
             lambda: f"type({of(POINT)}).__name__",
+            lambda: f"{of(TEXT)}.replace('a', {of(TEXT)})[:9]",
+            lambda: f"{of(TEXT)}.strip().lower()",
+            lambda: f"' '.join({of(TEXT)}.split())",
+            lambda: (
+                f'f"{{{of(INT)}!s:>4}}{{{of(FLOAT)}:+.1e}}"' if depth > 2 else self.literal(TEXT)
+            ),
+            lambda: f"{of(TEXT)}[::-1]",
+            lambda: f"repr({of(POINT)})",
         )
 
     def ints_expression(self, scope: Scope, depth: int) -> str:
@@ -307,6 +382,13 @@ class Writer:
             lambda: f"[i + v for i, v in enumerate({of(INTS)}) if v != {of(INT)}]",
             lambda: f"list({of(TABLE)}.values())",
             lambda: f"[*map(abs, {of(INTS)})]",
+            lambda: f"sorted({of(INTS)}, key=lambda q: (q % 3, -q), reverse={of(BOOL)})",
+            lambda: f"[q for p in [{of(INTS)}, {of(INTS)}] for q in p if q][:8]",
+            lambda: f"list(filter(None, {of(INTS)}))",
+            lambda: f"{of(INTS)}[::-1]",
+            lambda: f"[len([r for r in range(abs(q) % 4)]) for q in {of(INTS)}]",
+            lambda: f"sorted({{q % 4 for q in {of(INTS)}}})",
+            lambda: f"{of(VECTOR)}.argsort().tolist()" if self.tensors else self.literal(INTS),
         )
 
     def tuple_expression(self, scope: Scope, depth: int) -> str:
@@ -361,6 +443,18 @@ class Writer:
             lambda: f"weft.where({of(VECTOR)} > 0, {of(VECTOR)}, {of(VECTOR)} * 0.5)",
             lambda: f"{of(VECTOR)}.reshape(3, -1).squeeze(1)",
             lambda: f"-{of(VECTOR)}.clone()",
+            lambda: f"NET({of(VECTOR)})",
+            lambda: f"NET({of(VECTOR)}, rounds={of(INT)} % 3)",
+            lambda: f"NET.parts[{of(INT)} % 2]({of(VECTOR)})",
+            lambda: f"({of(VECTOR)} + weft.rand(3))",
+            lambda: f"weft.nn.functional.dropout({of(VECTOR)}, 0.5, training={of(BOOL)})",
+            lambda: f"{of(VECTOR)}[weft.tensor([2, 0, 1])]",
+            lambda: f"{of(VECTOR)}[{of(VECTOR)} > {of(FLOAT)}].sum() * weft.ones(3)",
+            lambda: f"{of(VECTOR)}[None, ::1][0, ...]",
+            lambda: f"weft.softmax({of(VECTOR)}, dim=-1)",
+            lambda: f"sum([{of(VECTOR)}, {of(VECTOR)}])",
+            lambda: f"{of(VECTOR)}.masked_fill({of(VECTOR)} < 0, {of(FLOAT)})",
+            lambda: f"weft.stack([q * {of(FLOAT)} for q in {of(VECTOR)}])",
         )
 
     def scalar_expression(self, scope: Scope, depth: int) -> str:
@@ -443,6 +537,12 @@ class Writer:
             self.leave,
             self.mode,
             self.annotate,
+            self.manage,
+            self.give_up,
+            self.write_around,
+            self.keep_generator,
+            self.in_place if self.tensors else self.mutate,
+            self.switch if self.tensors else self.augment,
         ]
         choices = plain * 2 + rare
         if self.budget > 0 and self.indent < 5:
@@ -684,6 +784,79 @@ class Writer:
         self.line(f"with {self.random.choice(['weft.no_grad()', 'weft.enable_grad()'])}:")
         self.block(scope if self.chance(0.5) else scope.copy(), 2)
         return None
+
+    def manage(self, scope: Scope) -> None:
+        self.line("with HOLDER as held:")
+        self.block(scope if self.chance(0.3) else scope.copy(), 2)
+        if self.chance(0.2):
+            self.indent += 1
+            self.line(f"{self.expression(TABLE, scope, 1)}['missing']")
+            self.indent -= 1
+        self.line("note(held.entered)")
+
+    def give_up(self, scope: Scope) -> None:
+        self.line("try:")
+        self.indent += 1
+        self.statements(scope.copy(), 1)
+        self.line(f"if {self.condition(scope, 1)}:")
+        cause = self.random.choice(["", " from None", " from KeyError('cause')"])
+        self.line(f"    raise Tally({self.expression(TEXT, scope, 2)}){cause}")
+        if scope.loops and self.chance(0.5):
+            self.line(self.random.choice(["break", "continue"]))
+        elif self.chance(0.3):
+            self.line(f"return {self.result(scope)}")
+        self.indent -= 1
+        if self.chance(0.6):
+            self.line("except Tally as tally:")
+            self.indent += 1
+            self.line("note((tally.count, type(tally.__cause__).__name__))")
+            if self.chance(0.3):
+                self.line(self.random.choice(["raise", "raise ValueError from tally", "pass"]))
+            self.indent -= 1
+        self.line("finally:")
+        self.block(scope.copy(), 1)
+
+    def write_around(self, scope: Scope) -> None:
+        name = self.bind(scope, INT)
+        if self.indent != 1 or name in ("p0", "p1") or scope.depth > 50:
+            return self.effect(scope)
+        self.line(f"{name} = {self.expression(INT, scope, 1)}")
+        self.line(f"def more{self.made}(by=1):")
+        self.line(f"    nonlocal {name}")
+        self.line(f"    {name} += by")
+        self.line(f"    return {name}")
+        self.line(f"note([more{self.made}(q) for q in (1, 2)])")
+        self.made += 1
+        return None
+
+    def keep_generator(self, scope: Scope) -> None:
+        name = self.fresh()
+        self.line(f"{name} = ({self.comprehension(scope, 1)})")
+        self.line(f"for _ in {name}:")
+        self.line("    break")
+        self.line(f"note(list({name}))")
+
+    def in_place(self, scope: Scope) -> None:
+        name = self.bind(scope, VECTOR)
+        self.line(f"{name} = {self.expression(VECTOR, scope, 1)} * 1.5")
+        number = self.expression(FLOAT, scope, 1)
+        self.line(
+            self.random.choice(
+                [
+                    f"{name} += {number}",
+                    f"{name}[1] = {number}",
+                    f"{name}[{self.expression(INT, scope, 2)} % 3:] *= 2",
+                    f"{name}.mul_({number})",
+                    f"{name}[weft.tensor([True, False, True])] = 0.5",
+                    f"{name}.clamp_(-1, 1).add_(1)",
+                ]
+            )
+        )
+
+    def switch(self, scope: Scope) -> None:
+        self.line(self.random.choice(["NET.train()", "NET.eval()", "NET.calls = 0"]))
+        self.assign(scope)
+        self.line("note((NET.calls, NET.norm.num_batches_tracked.item()))")
 
     # ---- The whole
 

@@ -81,11 +81,15 @@ def plain(value: object) -> object:
 
 def seen_of_error(error: BaseException) -> object:
     """Return what is compared of an exception: type, arguments, causes, and the user's lines."""
-    lines = [
+    lines: list[tuple[str, int | None]] = [
         (frame.name, frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename.startswith(FILE[:-1])
     ]
+    if lines and isinstance(error, UnboundLocalError):
+        # Once it has run a while, CPython 3.11 takes two instructions as one and names the line of
+        # the first: of `for x in e:` instead of its body's first line.
+        lines[-1] = (lines[-1][0], None)
     causes = [
         seen_of_error(other) if other is not None else None
         for other in (error.__cause__, error.__context__)
