@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from types import CodeType
 
-from weft.compiling.names import COMPREHENSIONS, Scope, own_nodes
-from weft.compiling.read import FunctionNode
+from weft.compiling.names import COMPREHENSIONS, Scope
 from weft.compiling.refusals import (
     CONSTRUCTS,
     FRAME_ATTRIBUTES,
@@ -20,19 +19,16 @@ from weft.compiling.refusals import (
 Complaint = tuple[str, str, str]
 
 
-def refusals_of(
-    node: FunctionNode, scope: Scope, code: CodeType, function: str, writer: type
-) -> list[Refusal]:
+def refusals_of(scope: Scope, code: CodeType, function: str, writer: type) -> list[Refusal]:
     """Return all that keeps a function from being compiled, by line.
 
     Args:
-        node: The function.
         scope: Its names.
         code: What Python has made of it.
         function: Its name.
         writer: What has a method for each kind of node that can be written.
     """
-    found = _Check(code.co_freevars, writer).complaints(node, scope)
+    found = _Check(code.co_freevars, writer).complaints(scope)
     return sorted(
         Refusal(line, *complaint, code.co_filename, function) for line, complaint in found
     )
@@ -45,14 +41,14 @@ class _Check:
         self.free_names = free_names
         self.writer = writer
 
-    def complaints(self, node: FunctionNode, scope: Scope) -> Iterator[tuple[int, Complaint]]:
+    def complaints(self, scope: Scope) -> Iterator[tuple[int, Complaint]]:
         """Yield lines, and what is wrong there."""
         owners: set[ast.expr] = set()  # x of x.name
-        for here in own_nodes(node):
+        for here in scope.nodes:
             if isinstance(here, COMPREHENSIONS):
                 if any(item.is_async for item in here.generators):
                     yield here.lineno, CONSTRUCTS["AsyncFor"]
-                yield from self.complaints(here, Scope(here, scope.class_name, scope))
+                yield from self.complaints(Scope(here, scope.class_name, scope))
             elif isinstance(here, (ast.expr, ast.stmt)):
                 if isinstance(here, ast.Attribute):
                     owners.add(here.value)

@@ -44,7 +44,7 @@ def lower(function: FunctionType) -> _core.Routine:
     code = function.__code__
     scope = Scope(definition.node, definition.class_name, None)
     name = function.__qualname__
-    refusals = refusals_of(definition.node, scope, code, name, Lowering)
+    refusals = refusals_of(scope, code, name, Lowering)
     if refusals:
         raise RefusedError(refusals)
     return Lowering(definition.node, code, scope, code.co_filename, name).routine()

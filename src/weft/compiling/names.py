@@ -11,6 +11,8 @@ from weft.compiling.read import FunctionNode
 COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
 _SCOPES = (*NESTED, ast.ClassDef)
+# Parts of expressions that say which of several kinds they are.
+_WORDS = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 
 
 def is_inlined(node: ast.AST) -> bool:
@@ -83,7 +85,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         here = stack.pop()
         yield here
         inside = parts_outside(here) if isinstance(here, _SCOPES) else ast.iter_child_nodes(here)
-        stack.extend(reversed(list(inside)))
+        stack.extend([child for child in inside if not isinstance(child, _WORDS)][::-1])
 
 
 def _walrus_targets(node: ast.AST) -> set[str]:
@@ -109,18 +111,23 @@ class Scope:
         self.declared_free: set[str] = set()
         self.deleted: set[str] = set()
         self.has_walrus = False
-        bound = self._bound(node)
+        self.nodes = tuple(own_nodes(node))
+        bound = self._bound()
         self.own = (bound | set(self.parameters)) - self.declared_global - self.declared_free
-        self.read = self._read(node)
+        inside = self._read_inside()
+        # All names that occur, also in what is nested, and are not its own there.
+        self.read = self._named() | inside | self.declared_free
+        # Its own variables that nested functions and comprehensions use.
+        self.shared = inside & self.own
 
     def mangle(self, name: str) -> str:
         """Return the name as this scope has it."""
         return mangled(name, self.class_name)
 
-    def _bound(self, node: ast.AST) -> set[str]:
+    def _bound(self) -> set[str]:
         bound: set[str] = set()
         walrus: set[str] = set()
-        for here in own_nodes(node):
+        for here in self.nodes:
             if isinstance(here, ast.NamedExpr):
                 walrus.add(self.mangle(here.target.id))
             elif isinstance(here, ast.Name) and not isinstance(here.ctx, ast.Load):
@@ -138,34 +145,24 @@ class Scope:
                 self.declared_free |= {self.mangle(name) for name in here.names}
             elif isinstance(here, COMPREHENSIONS) and not self.is_comprehension:
                 walrus |= {self.mangle(name) for name in _walrus_targets(here)}
-        if self.is_comprehension:  # its `:=` is the function's
-            self.has_walrus = bool(walrus)
-            return bound - walrus
         self.has_walrus = bool(walrus)
-        return bound | walrus
+        # The `:=` of a comprehension is the function's.
+        return bound - walrus if self.is_comprehension else bound | walrus
 
-    def _read(self, node: ast.AST) -> set[str]:
-        """Return all names that occur, also in what is nested, and are not its own there."""
+    def _named(self) -> set[str]:
         found: set[str] = set()
-        for here in own_nodes(node):
+        for here in self.nodes:
             if isinstance(here, ast.Name):
                 found.add(self.mangle(here.id))
                 if here.id == "super":
                     found.add("__class__")
-            else:
-                found |= self._read_by(here)
-        return found | self.declared_free
+        return found
 
-    def _read_by(self, node: ast.AST) -> set[str]:
-        """Return what a nested function reads that is not its own; else nothing."""
-        if not isinstance(node, NESTED):
-            return set()
-        inner = Scope(node, self.class_name, self)
-        return inner.read - inner.own - inner.declared_global
-
-    def shared(self, node: ast.AST) -> set[str]:
-        """Return its own variables that nested functions and comprehensions use."""
+    def _read_inside(self) -> set[str]:
+        """Return what nested functions and comprehensions read that is not their own."""
         found: set[str] = set()
-        for here in own_nodes(node):
-            found |= self._read_by(here) & self.own
+        for here in self.nodes:
+            if isinstance(here, NESTED):
+                inner = Scope(here, self.class_name, self)
+                found |= inner.read - inner.own - inner.declared_global
         return found

@@ -37,7 +37,7 @@ class Writer:
         self.is_inlined = shares  # a comprehension that has no code object of its own
         self.asm = Assembler(outer.asm.positions if outer and shares else Positions(code))
         self.bound: set[str] = set(scope.parameters) - scope.deleted
-        self.cells = scope.shared(node)
+        self.cells = scope.shared
         self.variables = {name: self.asm.variable() for name in scope.parameters}
         for name in sorted(scope.own - set(scope.parameters)):
             self.variables[name] = self.asm.variable()
