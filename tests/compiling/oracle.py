@@ -61,17 +61,22 @@ def make_arguments(module: ModuleType, seed: int) -> list[object]:
     return given
 
 
-def plain(value: object) -> object:
+def plain(value: object, around: tuple[int, ...] = ()) -> object:
     """Return what is compared of a value: its type, and all that is in it."""
     if isinstance(value, weft.Tensor):
         numbers = [float(number).hex() for number in value.detach().reshape(-1).tolist()]
         return ("tensor", str(value.dtype), tuple(value.shape), value.requires_grad, numbers)
+    if id(value) in around:  # a list may be in itself
+        return ("inside", around.index(id(value)))
+    around = (*around, id(value))
     if isinstance(value, dict):
-        return ("dict", [(plain(key), plain(item)) for key, item in value.items()])
+        items = [(plain(key, around), plain(item, around)) for key, item in value.items()]
+        return ("dict", items)
     if isinstance(value, (list, tuple)):
-        return (type(value).__name__, [plain(item) for item in value])
+        return (type(value).__name__, [plain(item, around) for item in value])
     if is_dataclass(value) and not isinstance(value, type):
-        return (type(value).__name__, [plain(getattr(value, item.name)) for item in fields(value)])
+        parts = [plain(getattr(value, item.name), around) for item in fields(value)]
+        return (type(value).__name__, parts)
     if isinstance(value, float):
         return ("float", value.hex())
     if value is None or isinstance(value, (bool, int, str)):
