@@ -20,13 +20,6 @@ using graph::modes;
 // would run row by row.
 constexpr size_t most_inputs = 32;
 
-// A Program that a pending op may still run is kept until nothing is pending any more.
-void bury(std::shared_ptr<graph::ProgramOp> op) {
-  static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
-  if (graph::Pending::live() == 0) graveyard.clear();
-  if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
-}
-
 // Without memory, but laid out as the value is.
 Value meta_of(const Value& value) {
   Value meta(Array::meta(value.sizes(), value.dtype()));
@@ -102,7 +95,7 @@ PyObject* stop_type() {
 }
 
 // One run of a body over metas: notes the ops since the last of the steps.
-class Look final : public graph::ProgramBuilder {
+class Look final : public Looking {
  public:
   explicit Look(std::span<const Step> steps) : steps_(steps) {}
 
@@ -110,8 +103,8 @@ class Look final : public graph::ProgramBuilder {
     places_.emplace(value.get(), static_cast<int>(known.size()));
     known.push_back(value);
   }
-  int64_t decide(const Value& value, bool as_truth);
-  bool is_known(const Value& value) const { return places_.contains(value.get()); }
+  int64_t decide(const Value& value, bool as_truth) override;
+  bool is_known(const Value& value) const override { return places_.contains(value.get()); }
   // Makes a Program of what was noted, which gives these values. What it reads that is known
   // becomes its inputs.
   void end_part(std::span<const Value> outputs);
@@ -152,7 +145,7 @@ void Look::begin_part(const Part& last) {
   }
   seen_.insert(seen_.end(), seen().begin(), seen().end());
   const std::string refused = refusal;
-  ProgramBuilder::operator=({});
+  ProgramBuilder::operator=(ProgramBuilder());
   refusal = refused;
 }
 
@@ -258,9 +251,9 @@ void run_body(PyCell& cell, PyObject* const* args, size_t count, const Arguments
     given.push_back(rebuild(args[i], stand_in, arguments));
     stack.push_back(given.back().get());
   }
-  static const LookExecutor executor;
   graph::ModesGuard guard;
-  modes = graph::Modes{.grad = false, .is_look = true, .executor = &executor, .tracer = &look};
+  modes =
+      graph::Modes{.grad = false, .is_look = true, .executor = &look_executor(), .tracer = &look};
   look.result = Object(PyObject_Vectorcall(cell.body, stack.data(), stack.size(), nullptr));
   look.gives_others = look.result && !is_fresh(look.result.get());
 }
@@ -395,7 +388,18 @@ std::shared_ptr<graph::ProgramOp> make_op(const PyCell& cell, size_t leaves, Loo
 
 }  // namespace
 
-Part::~Part() { bury(std::move(op)); }
+const graph::Executor& look_executor() {
+  static const LookExecutor executor;
+  return executor;
+}
+
+void bury_program(std::shared_ptr<graph::ProgramOp> op) {
+  static std::vector<std::shared_ptr<graph::ProgramOp>> graveyard;
+  if (graph::Pending::live() == 0) graveyard.clear();
+  if (op && graph::Pending::live() > 0) graveyard.push_back(std::move(op));
+}
+
+Part::~Part() { bury_program(std::move(op)); }
 
 std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t count,
                                    const Arguments& arguments, std::span<const Step> steps,
@@ -424,13 +428,13 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
 }
 
 int64_t decide(const Value& value, bool as_truth) {
-  return static_cast<Look&>(*modes.tracer).decide(value, as_truth);
+  return static_cast<Looking&>(*modes.tracer).decide(value, as_truth);
 }
 
 bool is_given(const Value& value) {
   Value at = value;
   while (at->view) at = at->view->parent;
-  return static_cast<Look&>(*modes.tracer).is_known(at);
+  return static_cast<Looking&>(*modes.tracer).is_known(at);
 }
 
 }  // namespace weft::bind

@@ -42,6 +42,20 @@ std::shared_ptr<Part> look_at_body(PyCell& cell, PyObject* const* args, size_t c
                                    const Arguments& arguments, std::span<const Step> steps,
                                    std::string& refusal);
 
+// Notes what runs over tensors without values.
+class Looking : public graph::ProgramBuilder {
+ public:
+  virtual ~Looking() = default;
+  // What is read of a value, to decide.
+  virtual int64_t decide(const Value& value, bool as_truth) = 0;
+  // Whether it is a part of what was given.
+  virtual bool is_known(const Value& value) const = 0;
+};
+// Runs only what does not depend on what was given.
+const graph::Executor& look_executor();
+// Keeps a Program that a pending op may still run until nothing is pending any more.
+void bury_program(std::shared_ptr<graph::ProgramOp> op);
+
 // What a body that is looked at reads, as in the call that it is looked at for.
 inline bool is_looked_at() { return graph::modes.is_look && graph::modes.tracer; }
 int64_t decide(const Value& value, bool as_truth);

@@ -36,6 +36,7 @@ struct PyOp {
   bool only_tensors;  // it takes single tensors and nothing else
 };
 PyTypeObject* op_type = nullptr;
+PyObject* composite_code = nullptr;
 
 std::string type_text(const Parameter& parameter) {
   constexpr const char* names[] = {"Tensor",
@@ -557,7 +558,13 @@ PyObject* seal_op_functions(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* set_composite(PyObject*, PyObject* function) {
+  Py_XSETREF(composite_code, Py_NewRef(PyFunction_GET_CODE(function)));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef module_methods[] = {
+    {"set_composite", set_composite, METH_O, "Say which code all functions made of ops have."},
     {"seal_op_functions", seal_op_functions, METH_NOARGS, "Let OpFunction stay as it is."},
     {"set_out_writer", set_out_writer, METH_O, "Set what writes a result into `out=`."},
     {"describe_ops", describe_ops, METH_NOARGS, "Return the op table as a list of dicts."},
@@ -565,6 +572,16 @@ PyMethodDef module_methods[] = {
 };
 
 }  // namespace
+
+bool is_op_function(PyObject* object) { return Py_TYPE(object) == op_type; }
+bool is_plain_op_function(PyObject* object) {
+  const auto& self = *reinterpret_cast<PyOp*>(object);
+  return !self.in_place && !self.op->random && self.op->run.kind != graph::Run::Kind::by_value;
+}
+bool is_composite(PyObject* object) {
+  return composite_code && PyFunction_Check(object) &&
+         PyFunction_GET_CODE(object) == composite_code;
+}
 
 PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
   if (!instance || instance == Py_None) return Py_NewRef(self);

@@ -133,6 +133,11 @@ extern PyObject* size_type;
 
 // --- op functions ---
 void define_op_functions(PyObject* module);
+bool is_op_function(PyObject* object);
+// Whether its result depends on what it is given alone, and is no part of that.
+bool is_plain_op_function(PyObject* object);
+// Whether it is a function of Weft's that is made of ops.
+bool is_composite(PyObject* object);
 // tp_descr_get of what is a method when a class has it.
 PyObject* bind_method(PyObject* self, PyObject* instance, PyObject* type);
 

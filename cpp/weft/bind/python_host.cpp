@@ -39,6 +39,12 @@ Object boxed(const Register& value) {
   base::bug("a register that is read is unbound");
 }
 
+bool has_plain_getter(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const plain = _PyType_Lookup(&PyBaseObject_Type, name);
+  return _PyType_Lookup(type, name) == plain;
+}
+
 Register unboxed(PyObject* owned) {
   if (!owned) throw routine::Raised{};
   PyTypeObject* type = Py_TYPE(owned);
@@ -259,11 +265,19 @@ class PythonHost final : public routine::Host {
     return found == 1;
   }
 
-  Register global(HostObject function, HostObject name) override {
+  Register global(HostObject function, HostObject name, routine::Cache& cache) override {
     auto* given = static_cast<PyFunctionObject*>(function);
-    for (PyObject* names : {given->func_globals, given->func_builtins}) {
+    PyObject *globals = given->func_globals, *builtins = given->func_builtins;
+    if (cache.looked_at == globals && cache.version && cache.version == version_of(globals) &&
+        cache.other_version == version_of(builtins)) {
+      return unboxed_borrowed(static_cast<PyObject*>(cache.found));
+    }
+    for (PyObject* names : {globals, builtins}) {
       PyObject* found = PyDict_GetItemWithError(names, text_of(name));
-      if (found) return unboxed_borrowed(found);
+      if (found) {
+        cache = {globals, found, version_of(globals), version_of(builtins)};
+        return unboxed_borrowed(found);
+      }
       expect(!PyErr_Occurred());
     }
     fail_name(PyExc_NameError, "name '%U' is not defined", text_of(name));
@@ -433,6 +447,12 @@ class PythonHost final : public routine::Host {
   }
   void unpack(const Register& value, std::span<Register* const> targets, int star) override {
     const Box given(value);
+    if (star < 0 && (PyTuple_CheckExact(given) || PyList_CheckExact(given)) &&
+        static_cast<size_t>(Py_SIZE(given)) == targets.size()) {
+      for (size_t i = 0; i < targets.size(); ++i)
+        *targets[i] = unboxed_borrowed(PySequence_Fast_GET_ITEM(static_cast<PyObject*>(given), i));
+      return;
+    }
     const Object iterator(PyObject_GetIter(given));
     if (!iterator) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) && !Py_TYPE(given)->tp_iter &&
@@ -478,7 +498,29 @@ class PythonHost final : public routine::Host {
     for (size_t i = 0; i < targets.size(); ++i) *targets[i] = unboxed(items[i].release());
   }
 
-  Register get_attribute(const Register& object, HostObject name) override {
+  Register get_attribute(const Register& object, HostObject name, routine::Cache& cache) override {
+    if (object.is_object()) {
+      PyObject* owner = object_in(object);
+      PyTypeObject* type = Py_TYPE(owner);
+      PyObject** own =
+          type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? _PyObject_GetDictPtr(owner) : nullptr;
+      if (own && *own && version_of(*own)) {
+        if (cache.looked_at == *own && cache.version == version_of(*own) &&
+            cache.other_version == type->tp_version_tag) {
+          return unboxed_borrowed(static_cast<PyObject*>(cache.found));
+        }
+        // What its own dictionary has, unless its type says otherwise.
+        PyObject* of_type = _PyType_Lookup(type, text_of(name));
+        const bool is_plain =
+            has_plain_getter(type) && !(of_type && Py_TYPE(of_type)->tp_descr_set);
+        PyObject* found = is_plain ? PyDict_GetItemWithError(*own, text_of(name)) : nullptr;
+        expect(found || !PyErr_Occurred());
+        if (found) {
+          cache = {*own, found, version_of(*own), type->tp_version_tag};
+          return unboxed_borrowed(found);
+        }
+      }
+    }
     return unboxed(PyObject_GetAttr(Box(object), text_of(name)));
   }
   void set_attribute(const Register& object, HostObject name, const Register& value) override {
@@ -487,8 +529,25 @@ class PythonHost final : public routine::Host {
   void delete_attribute(const Register& object, HostObject name) override {
     expect(PyObject_SetAttr(Box(object), text_of(name), nullptr) >= 0);
   }
-  void get_method(const Register& object, HostObject name, Register& function,
-                  Register& receiver) override {
+  void get_method(const Register& object, HostObject name, routine::Cache& cache,
+                  Register& function, Register& receiver) override {
+    if (object.is_object() && cache.found) {
+      PyObject* owner = object_in(object);
+      PyTypeObject* known = Py_TYPE(owner);
+      // A method of the type, which the object does not have by itself.
+      if (cache.looked_at == known && cache.version == known->tp_version_tag &&
+          PyType_HasFeature(known, Py_TPFLAGS_VALID_VERSION_TAG)) {
+        PyObject** own = _PyObject_GetDictPtr(owner);
+        const bool is_hidden = own && *own && version_of(*own) != cache.other_version &&
+                               PyDict_GetItemWithError(*own, text_of(name));
+        if (!is_hidden) {
+          if (own && *own) cache.other_version = version_of(*own);
+          function = Register::borrowed(static_cast<PyObject*>(cache.found));
+          receiver = object;
+          return;
+        }
+      }
+    }
     Object given = boxed(object);
     PyTypeObject* type = Py_TYPE(given.get());
     if (type->tp_getattro == PyObject_GenericGetAttr) {
@@ -496,6 +555,8 @@ class PythonHost final : public routine::Host {
       PyObject** own = _PyObject_GetDictPtr(given.get());
       if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR) &&
           !(own && *own && PyDict_GetItemWithError(*own, text_of(name)))) {
+        if (object.is_object())
+          cache = {type, found, type->tp_version_tag, own && *own ? version_of(*own) : 0};
         function = Register::borrowed(found);
         receiver = object.is_object() ? object : Register::owned(given.release());
         return;

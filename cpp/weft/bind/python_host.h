@@ -20,6 +20,19 @@ routine::Routine* routine_of(PyObject* function);
 // What a compiled function was made from, borrowed; null: it is no compiled function.
 PyObject* compiled_target(PyObject* object);
 
+// By which a dictionary that has not changed is known; 0: there is no such thing.
+inline uint64_t version_of(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000  // later ones have none
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+  (void)dict;
+  return 0;
+#endif
+}
+
+// Whether objects of that type are asked for attributes in Python's own way.
+bool has_plain_getter(PyTypeObject* type);
+
 void connect_host();
 
 }  // namespace weft::bind

@@ -4,17 +4,18 @@
 #include "weft/bind/binding.h"
 #include "weft/bind/frames.h"
 #include "weft/bind/python_host.h"
+#include "weft/bind/segments.h"
 #include "weft/routine/machine.h"
 #include "weft/routine/validate.h"
 
 namespace weft::bind {
 
-using routine::Arguments;
 using routine::Callee;
 using routine::Register;
 using routine::Routine;
 using routine::RoutineRef;
 using routine::Task;
+using Given = routine::Arguments;
 
 namespace {
 
@@ -44,6 +45,7 @@ Answer* answer_of(PyObject* code) {
 
 Routine* routine_of(PyObject* function) {
   PyObject* code = PyFunction_GET_CODE(function);
+  if (is_composite(function)) return nullptr;
   if (Answer* known = answer_of(code)) return known->routine.get();
   if (!front_end) return nullptr;
   auto* answer = new Answer;  // while the front end works, it runs as Python
@@ -313,6 +315,7 @@ PyObject* compiled_target(PyObject* object) {
 
 void define_routines(nb::module_& module) {
   connect_host();
+  connect_segments();
   code_index = _PyEval_RequestCodeExtraIndex(forget_answer);
   define_routine(module);
   module.def(

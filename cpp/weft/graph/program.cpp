@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "weft/graph/batch.h"
+#include "weft/graph/gradient.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/node.h"
 #include "weft/graph/op.h"
@@ -177,6 +178,8 @@ ProgramOp::ProgramOp(std::string cell_name, Program given, std::span<const Value
   batch.weights = weights;
   infer_metas();
   find_reads();
+  find_dead();
+  find_reached();
   for (int slot : program.outputs) {
     const Array& result =
         results.emplace_back(Array::meta(metas[slot].sizes(), metas[slot].dtype()));
@@ -201,6 +204,79 @@ void ProgramOp::find_reads() {
     if (std::find(first, end, true) != end) std::fill(first, end, true);
   }
   for (int slot : program.outputs) reads.push_back(slot >= 0 && is_read[slot]);
+}
+
+void ProgramOp::find_dead() {
+  std::vector<bool> is_needed(program.slot_count);
+  for (int slot : program.outputs) {
+    if (slot >= 0) is_needed[slot] = true;
+  }
+  dead.resize(program.instructions.size());
+  for (size_t i = program.instructions.size(); i-- > 0;) {
+    const Instruction& instruction = program.instructions[i];
+    const auto note = [&](int slot) {
+      if (slot < 0 || is_needed[slot]) return;
+      is_needed[slot] = true;
+      dead[i].push_back(slot);
+    };
+    for (int slot : instruction.inputs) note(slot);
+    for (int k = 0; k < instruction.output_count; ++k) note(instruction.first_output + k);
+  }
+}
+
+void ProgramOp::find_reached() {
+  std::vector<uint32_t> bits(program.slot_count);
+  std::vector<bool> weights(program.slot_count);
+  for (int i = 0; i < program.input_count; ++i) bits[i] = bit_of(i);
+  for (size_t i = 0; i < program.constants.size(); ++i)
+    weights[program.input_count + i] = program.constants[i].requires_grad();
+  for (const Instruction& instruction : program.instructions) {
+    if (!instruction.op->differentiable()) continue;
+    uint32_t reached = 0;
+    bool weight = false;
+    for (int slot : instruction.inputs) {
+      if (slot < 0) continue;
+      reached |= bits[slot];
+      weight = weight || weights[slot];
+    }
+    for (int k = 0; k < instruction.output_count; ++k) {
+      const int slot = instruction.first_output + k;
+      if (!tensor::is_floating(metas[slot].dtype())) continue;
+      bits[slot] = reached;
+      weights[slot] = weight;
+    }
+  }
+  for (int slot : program.outputs) {
+    reaches.push_back(slot < 0 ? 0 : bits[slot]);
+    reaches_weights.push_back(slot >= 0 && weights[slot]);
+  }
+}
+
+Values ProgramOp::apply_at_lines(std::span<const Value> inputs) const {
+  const ModesGuard guard;
+  base::SmallVector<Value, 32> slots;
+  slots.reserve(program.slot_count);
+  for (const Value& input : inputs) slots.push_back(input);
+  for (const Value& value : program.constants) slots.push_back(value);
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& instruction = program.instructions[i];
+    modes.position = instruction.position;
+    Values arguments;
+    for (int slot : instruction.inputs) arguments.push_back(slot < 0 ? Value() : slots[slot]);
+    if (instruction.output_count == 1 && instruction.op->pointwise() &&
+        instruction.attributes.size() == 0) {
+      slots.push_back(record_pointwise(*instruction.op, arguments));
+      if (instruction.shown_as) show_as(slots[instruction.first_output], instruction.shown_as);
+    } else {
+      Values results = record(*instruction.op, arguments, instruction.attributes);
+      if (instruction.shown_as) show_as(results[0], instruction.shown_as);
+      for (Value& result : results) slots.push_back(std::move(result));
+    }
+    for (int slot : dead[i]) slots[slot] = Value();
+  }
+  Values results;
+  for (int slot : program.outputs) results.push_back(slot < 0 ? Value() : slots[slot]);
+  return results;
 }
 
 void ProgramOp::infer_metas() {

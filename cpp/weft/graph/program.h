@@ -54,11 +54,21 @@ struct ProgramOp : Op {
   int64_t bytes = 0;           // of the results
   bool has_weights = false;    // it reads tensors of its own that need gradients
   bool gives_floats = false;
+  // Of each result: by the bits of inputs, which of them its gradient reaches; and whether it
+  // reaches tensors of the op's own.
+  std::vector<uint32_t> reaches;
+  std::vector<bool> reaches_weights;
+  // After each instruction: slots that nothing reads any more.
+  std::vector<base::SmallVector<int, 2>> dead;
+  // Applies the Program as its ops would be, each at its own line; what is no longer needed goes.
+  Values apply_at_lines(std::span<const Value> inputs) const;
   mutable std::shared_ptr<void> notes;  // the executor's, on how it runs
 
  private:
   void infer_metas();
   void find_reads();
+  void find_dead();
+  void find_reached();
 };
 
 // An executor that runs nothing: shape rules alone say what there is to know.

@@ -374,14 +374,15 @@ Values record_pending(const Call& call) {
 Values record_cell(const ProgramOp& op, std::span<const Value> inputs) {
   base::Ref<Pending> pending(new Pending(op, {}, inputs, current_position()));
   keep_from_change(std::span(pending->inputs.data(), pending->inputs.size()));
-  Need need = need_of(inputs);
-  if (op.has_weights) need.needs = ~0u;  // whichever: it is asked only whether there are any
-  const bool grad = modes.grad && need.needs && op.gives_floats;
+  const Need need = need_of(inputs);
+  const bool grad = modes.grad && (need.needs || op.has_weights) && op.gives_floats;
   Values outputs;
-  for (const Array& result : op.results) {
-    Value& output = outputs.emplace_back(base::Ref<ValueData>(new ValueData(nullptr, result)));
-    pending->add_output(output, static_cast<uint32_t>(pending->outputs.size()));
-    output->requires_grad = grad && tensor::is_floating(result.dtype);
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    Value& output =
+        outputs.emplace_back(base::Ref<ValueData>(new ValueData(nullptr, op.results[i])));
+    pending->add_output(output, static_cast<uint32_t>(i));
+    output->requires_grad = grad && ((op.reaches[i] & need.needs) != 0 || op.reaches_weights[i]) &&
+                            tensor::is_floating(op.results[i].dtype);
   }
   if (!grad || modes.inference)
     mark_outputs(Call(op, {}, inputs), std::span(outputs.data(), outputs.size()), need);

@@ -43,7 +43,7 @@ class Host {
   virtual bool is_same(const Register& a, const Register& b) = 0;
   virtual bool contains(const Register& container, const Register& item) = 0;
 
-  virtual Register global(HostObject function, HostObject name) = 0;
+  virtual Register global(HostObject function, HostObject name, Cache& cache) = 0;
   virtual void set_global(HostObject function, HostObject name, const Register* value) = 0;
   virtual bool is_builtin(const Register& value, HostObject name) = 0;
   virtual Register make_cell(Register content) = 0;
@@ -69,11 +69,11 @@ class Host {
   // Into as many targets as there are; `star`: the one that takes the rest, or -1.
   virtual void unpack(const Register& value, std::span<Register* const> targets, int star) = 0;
 
-  virtual Register get_attribute(const Register& object, HostObject name) = 0;
+  virtual Register get_attribute(const Register& object, HostObject name, Cache& cache) = 0;
   virtual void set_attribute(const Register& object, HostObject name, const Register& value) = 0;
   virtual void delete_attribute(const Register& object, HostObject name) = 0;
   // For a call: the function with its receiver, or the attribute and nothing.
-  virtual void get_method(const Register& object, HostObject name, Register& function,
+  virtual void get_method(const Register& object, HostObject name, Cache& cache, Register& function,
                           Register& receiver) = 0;
   virtual Register get_item(const Register& object, const Register& index) = 0;
   virtual void set_item(const Register& object, const Register& index, const Register& value) = 0;

@@ -103,7 +103,7 @@ bool Task::begin(const Callee& callee, const Arguments& arguments) {
 Task::Outcome Task::run() {
   for (;;) {
     try {
-      return go_on();
+      return go_on<false>();
     } catch (const Raised&) {
     } catch (...) {
       host->note_current_exception();
@@ -129,6 +129,7 @@ bool Task::find_handler() {
   return false;
 }
 
+template <bool one_step>
 Task::Outcome Task::go_on() {
   Frame* frame = &frames_.back();
   const int32_t* code = frame->routine->code.data();
@@ -144,6 +145,11 @@ Task::Outcome Task::go_on() {
     return at[operand] < 0 ? nullptr : registers + at[operand];
   };
   const auto name = [&](int operand) { return frame->routine->names[at[operand]]; };
+  const auto cache = [&]() -> Cache& {
+    Routine& routine = *frame->routine;
+    if (routine.caches.empty()) routine.caches.resize(routine.code.size());
+    return routine.caches[frame->place];
+  };
   // A count and registers, from that operand on.
   const auto several = [&](int operand, Registers& found) {
     for (int32_t i = 0; i < at[operand]; ++i) found.push_back(registers + at[operand + 1 + i]);
@@ -197,7 +203,15 @@ Task::Outcome Task::go_on() {
     return Called::by_host;
   };
 
-  for (;;) {
+  // Whether the ops from here on have been recorded, and the task is behind them.
+  const auto recorded = [&] {
+    if (one_step || !segments || !segments->are_wanted() || !segments->record(*this)) return false;
+    look_again();
+    return true;
+  };
+
+  for (bool is_first = true;; is_first = false) {
+    if (one_step && !is_first) return Outcome::finished;
     at = code + frame->place;
     switch (static_cast<Opcode>(*at)) {
       case Opcode::move_:
@@ -222,7 +236,7 @@ Task::Outcome Task::go_on() {
         frame->place += 3;
         break;
       case Opcode::global_:
-        reg(1) = host->global(frame->function.object(), name(2));
+        reg(1) = host->global(frame->function.object(), name(2), cache());
         frame->place += 3;
         break;
       case Opcode::set_global_:
@@ -256,6 +270,7 @@ Task::Outcome Task::go_on() {
         break;
 
       case Opcode::unary_: {
+        if (reg(3).is_object() && recorded()) break;
         const auto which = static_cast<Unary>(at[2]);
         if (which == Unary::not_) {
           if (waits(reg(3))) return Outcome::parked;
@@ -267,6 +282,7 @@ Task::Outcome Task::go_on() {
         break;
       }
       case Opcode::binary_: {
+        if ((reg(3).is_object() || reg(4).is_object()) && recorded()) break;
         const auto which = static_cast<Binary>(at[2]);
         Register result;
         if (!of_numbers(which, reg(3), reg(4), result))
@@ -285,6 +301,7 @@ Task::Outcome Task::go_on() {
         break;
       }
       case Opcode::compare_: {
+        if ((reg(3).is_object() || reg(4).is_object()) && recorded()) break;
         const auto which = static_cast<Comparison>(at[2]);
         Register result;
         if (!compare_numbers(which, reg(3), reg(4), result))
@@ -354,6 +371,9 @@ Task::Outcome Task::go_on() {
 
       case Opcode::tuple_:
       case Opcode::list_:
+        // What is joined in the next op.
+        if (at[2] > 0 && reg(3).is_object() && recorded()) break;
+        [[fallthrough]];
       case Opcode::set_:
       case Opcode::dict_: {
         Registers items;
@@ -425,7 +445,7 @@ Task::Outcome Task::go_on() {
       }
 
       case Opcode::get_attribute_:
-        reg(1) = host->get_attribute(reg(2), name(3));
+        reg(1) = host->get_attribute(reg(2), name(3), cache());
         frame->place += 4;
         break;
       case Opcode::set_attribute_:
@@ -437,6 +457,7 @@ Task::Outcome Task::go_on() {
         frame->place += 3;
         break;
       case Opcode::get_item_:
+        if (reg(2).is_object() && recorded()) break;
         if (may_park_ && host->item_must_wait(reg(2), reg(3))) return Outcome::parked;
         reg(1) = host->get_item(reg(2), reg(3));
         frame->place += 4;
@@ -451,6 +472,7 @@ Task::Outcome Task::go_on() {
         break;
 
       case Opcode::call_: {
+        if (reg(2).is_object() && recorded()) break;
         frame->after = frame->place + 5 + at[4];
         const Called called = call(reg(2), nullptr, 3);
         if (called == Called::parked) return Outcome::parked;
@@ -463,13 +485,14 @@ Task::Outcome Task::go_on() {
       }
       case Opcode::method_: {
         Register function, receiver;
-        host->get_method(reg(3), name(4), function, receiver);
+        host->get_method(reg(3), name(4), cache(), function, receiver);
         reg(1) = std::move(function);
         reg(2) = std::move(receiver);
         frame->place += 5;
         break;
       }
       case Opcode::call_method_: {
+        if (reg(2).is_object() && recorded()) break;
         frame->after = frame->place + 6 + at[5];
         const Register& receiver = reg(3);
         const Called called = call(reg(2), receiver.is_bound() ? &receiver : nullptr, 4);
@@ -583,5 +606,7 @@ Task::Outcome Task::go_on() {
     }
   }
 }
+
+template Task::Outcome Task::go_on<true>();
 
 }  // namespace weft::routine

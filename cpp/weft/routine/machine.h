@@ -42,13 +42,21 @@ class Task {
 
   std::span<const Frame> frames() const { return frames_; }
 
- private:
-  void reserve(size_t count);
+  // For segments, which are noted from a copy of a task and let a task go on elsewhere.
+  std::span<Frame> open_frames() { return frames_; }
+  Register* registers_of(const Frame& frame) { return stack_ + frame.begin; }
+  bool handles_exceptions() const { return !handled_.empty(); }
   void push(const RoutineRef& routine, Register function, int32_t target);
   void pop();
+  // Runs one instruction. Throws what it raises; nothing handles that.
+  void step() { go_on<true>(); }
+
+ private:
+  void reserve(size_t count);
   // Pushes a frame whose registers `bind` fills; false: it could not.
   template <class Bind>
   bool start(const Callee& callee, int32_t target, const Bind& bind);
+  template <bool one_step>
   Outcome go_on();
   bool find_handler();
 

@@ -11,6 +11,7 @@
 #include "weft/base/ref.h"
 #include "weft/graph/value.h"
 #include "weft/routine/register.h"
+#include "weft/routine/segment.h"
 
 namespace weft::routine {
 
@@ -30,9 +31,29 @@ inline constexpr InstructionKind instruction_kinds[] = {
 #undef INSTRUCTION
 };
 
+// Passes on the letter and number of each operand of the instruction there; returns its length.
+template <class Visit>
+int32_t visit_operands(const int32_t* at, const Visit& visit) {
+  const std::string_view letters = instruction_kinds[*at].operands;
+  int32_t next = 1;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    const bool repeats = i + 1 < letters.size() && letters[i + 1] == '*';
+    for (int32_t left = repeats ? at[next++] : 1; left > 0; --left) visit(letters[i], at[next++]);
+    i += repeats ? 1 : 0;
+  }
+  return next;
+}
+
 // An exception of the code from begin to end goes on at a place, with the exception in a register.
 struct Handler {
   int32_t begin, end, place, target;
+};
+
+// What a place found last time, for as long as what it looked at is as it was. All borrowed from
+// there.
+struct Cache {
+  HostObject looked_at = nullptr, found = nullptr;
+  uint64_t version = 0, other_version = 0;
 };
 
 struct Routine final : base::RefCounted<Routine> {
@@ -54,6 +75,9 @@ struct Routine final : base::RefCounted<Routine> {
   std::vector<Handler> handlers;           // inner ones first
   HostObject source = nullptr;             // the host's code, which has this one; positions are its
   std::vector<graph::Position> positions;  // for each place, once asked for
+  std::vector<Cache> caches;               // for each place, once it runs
+  std::vector<std::unique_ptr<Site>> sites;  // for each place, once segments are looked for
+  std::unique_ptr<const Liveness> liveness;  // once asked for
 
   int32_t parameters() const {
     return positional + keyword_only + (has_rest ? 1 : 0) + (has_options ? 1 : 0);

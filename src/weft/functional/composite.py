@@ -66,6 +66,7 @@ def composite(
                 show_as(result, shown_as)
             return result if out is None else write_out(call, result, out)
 
+        _core.set_composite(call)
         COMPOSITES[name] = call
         # As with ops: what takes a tensor `input` first is a method.
         if function.__code__.co_varnames[0] == "input":

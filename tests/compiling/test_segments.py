@@ -1,0 +1,386 @@
+"""Segments: what has been recorded as one op is what the same lines give, whatever has changed since."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import weft
+from weft import _core, nn
+
+pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
+
+
+def assert_same(one: Any, other: Any) -> None:
+    if isinstance(one, weft.Tensor):
+        assert one.dtype == other.dtype
+        assert one.requires_grad == other.requires_grad
+        assert one.shape == other.shape
+        assert one.tolist() == other.tolist()
+    elif isinstance(one, (tuple, list)):
+        assert type(one) is type(other)
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+    else:
+        assert type(one) is type(other)
+        assert one == other
+
+
+def check(function: Callable[..., Any], *calls: tuple[Any, ...]) -> None:
+    """Call a function in several ways, three times each: alone, lazily and in a map."""
+    compiled = weft.compile(function)
+    for _ in range(3):
+        for given in calls:
+            assert_same(function(*given), compiled(*given))
+            with weft.lazy():
+                one, other = function(*given), compiled(*given)
+                assert_same(flags(one), flags(other))
+                assert_same(one, other)
+    for _ in range(2):
+        expected = weft.map(lambda given: function(*given), list(calls), batch=False)
+        found = weft.map(lambda given: compiled(*given), list(calls), replay=False)
+        for one, other in zip(expected, found, strict=True):
+            assert_same(flags(one), flags(other))
+            for a, b in zip(leaves(one), leaves(other), strict=True):
+                assert a.dtype == b.dtype
+                assert a.tolist() == pytest.approx(b.tolist(), rel=1e-6)
+
+
+def leaves(value: Any) -> list[weft.Tensor]:
+    if isinstance(value, weft.Tensor):
+        return [value.reshape(-1)]
+    return [leaf for item in value for leaf in leaves(item)] if isinstance(value, tuple) else []
+
+
+def flags(value: Any) -> Any:
+    """Return which tensors need gradients, before anything of them is computed."""
+    if isinstance(value, weft.Tensor):
+        return value.requires_grad
+    return tuple(map(flags, value)) if isinstance(value, (tuple, list)) else None
+
+
+X = weft.tensor([1.0, -2.0, 3.0])
+W = weft.tensor([0.5, 0.25, -1.0], requires_grad=True)
+
+
+def chain(x, w):
+    y = (x * w).tanh()
+    return y + x, y.exp()
+
+
+def numbers(x, n, scale):
+    y = x * scale + n
+    return (y - n) * (n + 1)
+
+
+def sizes(x):
+    n = x.shape[0]
+    return (x + n).tanh() * len(x)
+
+
+def decides_by_numbers(x, n):
+    if n > 2:
+        x = x * 2
+    elif n:
+        x = x.tanh() + n
+    return (x * x).sum()
+
+
+def gates(x):
+    a, b = weft.cat([x, x]).chunk(2)
+    return a.sigmoid() * b, (a + b).tanh()
+
+
+def constant_too(x, w):
+    y = x.tanh() * 2
+    with_gradient = (x * w).exp() + y
+    return y + 1, with_gradient
+
+
+def passes_on(x, w):
+    y = (x + w).tanh() * 2
+    return x, (y, w), y
+
+
+def of_list(xs):
+    a, b = xs
+    return (a + b).tanh() * xs[0], len(xs)
+
+
+def unrolled(xs):
+    total = xs[0] * 0
+    for x in xs:
+        total = (total + x).tanh()
+    return total * 2
+
+
+def comparisons(x, n):
+    return weft.where(x > n, x * 2, x - 1), (x == n).sum() + 1
+
+
+def none_or(x, y):
+    if y is None:
+        return (x * 2).tanh() + 1
+    return (x * y).tanh() + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (chain, [(X, W), (X * 2, W), (X.double(), W), (X, W.detach()), (X[:1], W), (X, X)]),
+        (numbers, [(X, 1, 0.5), (X, 2, 0.5), (X, 1, 3), (X, 0.25, 2.5), (X, True, 1.0), (W, 1, 2)]),
+        (sizes, [(X,), (X[:2],), (weft.ones(2, 3),), (weft.ones(0),)]),
+        (decides_by_numbers, [(X, 0), (X, 1), (X, 2), (X, 3), (X, 2.5), (X, 9), (W, 4), (W, 1)]),
+        (gates, [(X,), (W,), (X.double(),)]),
+        (constant_too, [(X, W), (X, X), (W, X)]),
+        (passes_on, [(X, W), (W, X), (X, X)]),
+        (of_list, [([X, W],), ((W, X),), ([X.double(), W],)]),
+        (unrolled, [([X, W],), ([X],), ([X, W, X],), ((X, W),)]),
+        (comparisons, [(X, 1), (X, 1.0), (X, -2), (weft.tensor([1, 2]), 1), (X, 0.5)]),
+        (none_or, [(X, None), (X, W), (X, 2), (X, 0.5)]),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_the_same_lines_give_the_same(
+    function: Callable[..., Any], calls: list[tuple[Any, ...]]
+) -> None:
+    check(function, *calls)
+
+
+def test_gradients_and_second_gradients_are_those_of_single_ops() -> None:
+    def body(x, w, n):
+        y = (x * w).tanh() * n
+        return (y * y + w).sum()
+
+    compiled = weft.compile(body)
+    for n in (1.0, 2.0, 3.5, 1.0):
+        results = []
+        for function in (body, compiled):
+            w = W.detach().clone().requires_grad_()
+            (first,) = weft.autograd.grad(function(X, w, n), w, create_graph=True)
+            (second,) = weft.autograd.grad((first * first).sum(), w)
+            results.append((first.tolist(), second.tolist()))
+        assert results[0] == results[1]
+
+
+def recorded(function: Callable[[], Any]) -> int:
+    """Return how many ops a function leaves pending."""
+    with weft.lazy():
+        before = _core.pending_count()
+        kept = function()
+        count = _core.pending_count() - before
+        del kept
+        return count
+
+
+def test_many_ops_are_recorded_as_one() -> None:
+    before = _core.set_strand_threshold(2**62)
+    try:
+        compiled = weft.compile(lambda x, w: ((x * w).tanh() + x, (x * w).exp()))
+        counts = [recorded(lambda: compiled(X, W)) for _ in range(4)]
+        assert counts[0] == 5
+        assert counts[2:] == [1, 1]
+    finally:
+        _core.set_strand_threshold(before)
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.outer = nn.Linear(3, 1)
+        self.scale = 2.0
+
+    def hidden(self, x):
+        return self.inner(x).tanh() * self.scale
+
+    def forward(self, x):
+        return self.outer(self.hidden(x)).sigmoid() + 1
+
+
+def test_modules_may_change() -> None:
+    model = Model()
+    compiled = weft.compile(model)
+
+    def same() -> None:
+        for _ in range(3):
+            assert model(X).tolist() == compiled(X).tolist()
+            with weft.lazy():
+                assert model(X).tolist() == compiled(X).tolist()
+
+    same()
+    model.inner = nn.Linear(3, 3)
+    same()
+    model.scale = 3.0
+    same()
+    model.inner.weight = nn.Parameter(weft.ones(3, 3))
+    same()
+    with weft.no_grad():
+        model.inner.weight.mul_(0.5)
+    same()
+    model.inner = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    same()
+    model.hidden = lambda x: x * 4  # type: ignore[method-assign]
+    same()
+    del model.hidden
+    same()
+    calls = []
+    handle = model.outer.register_forward_hook(lambda *_: calls.append(1))
+    same()
+    assert len(calls) == 12
+    handle.remove()
+    same()
+    model.double()
+    assert model(X.double()).tolist() == compiled(X.double()).tolist()
+
+
+def test_classes_and_functions_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model()
+    compiled = weft.compile(model)
+    for _ in range(4):
+        compiled(X)
+    monkeypatch.setattr(Model, "hidden", lambda self, x: x * self.scale)
+    assert compiled(X).tolist() == model(X).tolist()
+    monkeypatch.setattr(weft.Tensor, "sigmoid", weft.Tensor.tanh)
+    assert compiled(X).tolist() == model(X).tolist()
+
+
+def test_a_thousand_models_of_one_class_use_the_same_segment() -> None:
+    models = [Model() for _ in range(20)]
+    compiled = [weft.compile(model) for model in models]
+    for _ in range(2):
+        for model, one in zip(models, compiled, strict=True):
+            assert model(X).tolist() == one(X).tolist()
+            with weft.lazy():
+                assert model(X).tolist() == one(X).tolist()
+
+
+def test_nothing_is_kept_alive() -> None:
+    model = Model()
+    compiled = weft.compile(model)
+    for _ in range(4):
+        compiled(X)
+        weft.map(compiled, [X, X * 2], replay=False)
+    seen = weakref.ref(model), weakref.ref(model.inner)
+    del model, compiled
+    gc.collect()
+    assert [one() for one in seen] == [None, None]
+
+
+def test_what_a_segment_gives_may_be_written() -> None:
+    def body(x):
+        y = (x * 2).tanh() + 1
+        z = y.reshape(-1)
+        z += 1
+        return y, z * 2
+
+    check(body, (X,), (X * 3,))
+
+
+def test_recursion_is_a_segment_for_each_call() -> None:
+    table, join = nn.Embedding(8, 3), nn.Linear(6, 3)
+
+    def state(tree):
+        if isinstance(tree, int):
+            return table(weft.tensor(tree)).tanh()
+        left, right = state(tree[0]), state(tree[1])
+        return join(weft.cat([left, right])).tanh() + left
+
+    trees = [1, (1, 2), ((1, 2), 3), (4, (5, (6, 7))), ((1, 2), (3, 4))]
+    compiled = weft.compile(state)
+    for _ in range(3):
+        expected = [state(tree) for tree in trees]
+        for way in (lambda: [compiled(tree) for tree in trees],
+                    lambda: weft.map(compiled, trees, replay=False)):  # fmt: skip
+            for one, other in zip(expected, way(), strict=True):
+                assert one.tolist() == pytest.approx(other.tolist(), abs=1e-6)
+
+
+def test_an_error_is_at_its_own_line() -> None:
+    table = nn.Embedding(4, 3)
+
+    def body(i):
+        x = weft.tensor(i)
+        y = table(x)
+        return y.tanh() * 2
+
+    compiled = weft.compile(body)
+    for i in (0, 1, 2, 3):
+        assert compiled(i).tolist() == body(i).tolist()
+    lines = []
+    for function in (body, compiled):
+        with pytest.raises(IndexError) as caught:
+            function(9)
+        lines.append([entry.lineno for entry in caught.traceback if entry.name == "body"])
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 1
+
+
+def test_nodes_have_their_own_lines() -> None:
+    def body(x):
+        y = x * 2
+        z = y.tanh()
+        return z.exp()
+
+    compiled = weft.compile(body)
+    for _ in range(4):
+        result = compiled(W)
+    python = body(W)
+    one, other = result.grad_fn, python.grad_fn
+    for _ in range(3):
+        assert one.name() == other.name()
+        assert one._position == other._position
+        one, other = one.next_functions[0][0], other.next_functions[0][0]
+
+
+def test_random_numbers_are_drawn_as_in_python() -> None:
+    dropout = nn.Dropout(0.5)
+
+    def body(x):
+        y = (x * 2).tanh() + weft.rand(3)
+        return dropout(y).exp() * 2
+
+    compiled = weft.compile(body)
+    for _ in range(4):
+        weft.manual_seed(3)
+        expected = body(X), weft.rand(1)
+        weft.manual_seed(3)
+        assert_same(expected, (compiled(X), weft.rand(1)))
+
+
+def test_modes_are_those_of_the_call() -> None:
+    compiled = weft.compile(chain)
+    for _ in range(4):
+        assert compiled(X, W)[0].requires_grad
+        with weft.no_grad():
+            assert not compiled(X, W)[0].requires_grad
+        with weft.inference_mode():
+            assert compiled(X, W)[0].is_inference()
+        jacobian = weft.func.jacrev(lambda x: compiled(x, W)[1])(X)
+        assert jacobian.shape == (3, 3)
+        assert weft.vmap(lambda x: compiled(x, W)[1])(weft.ones(4, 3)).shape == (4, 3)
+        assert len(weft.graph(compiled, X, W).nodes) >= 4
+
+
+def with_mask(x, mask):
+    y = (x * 2).tanh()
+    if mask is not None:
+        y = y.masked_fill(mask, 0.0) if mask.dtype == weft.bool else y + mask
+    return y.exp() * 2
+
+
+def by_the_shape_of_what_is_computed(x, y):
+    n = (x + y).shape[0]
+    return (X * 2).tanh() * n
+
+
+def test_what_decided_is_looked_at_again_also_of_tensors_that_no_op_reads() -> None:
+    mask = weft.tensor([True, False, True])
+    check(with_mask, (X, mask), (X, None), (X, W.detach()), (X, mask), (X, None))
+    wide = weft.ones(2, 3)
+    check(by_the_shape_of_what_is_computed, (X, X), (wide, X), (X, X), (X, wide))
