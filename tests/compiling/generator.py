@@ -270,7 +270,7 @@ class Writer:
             lambda: f"({of(INT)} >> 1 | 4)",
             lambda: f"{of(TEXT)}.find({of(TEXT)}) + {of(TEXT)}.count('a')",
             lambda: f"next((q for q in {of(INTS)} if q > {of(INT)}), -1)",
-            lambda: f"sum(a * b for a in {of(INTS)}[:3] for b in {of(INTS)}[:3] if a != b)",
+            lambda: f"sum(a * b for a in {of(INTS)}[:3] for b in {of(INTS)}[:3] if a != b) % 1009",
             lambda: f"HOLDER.entered + int({of(BOOL)})",
             lambda: f"{of(INTS)}.index({of(INT)})",
             lambda: f"(lambda *q, **r: len(q) - len(r))(*{of(INTS)}, **{of(TABLE)})",
