@@ -764,12 +764,11 @@ class PythonHost final : public routine::Host {
   void leave_module(int64_t before) override { graph::modes.module = static_cast<int32_t>(before); }
 
   void poll() override {
-    expect(PyErr_CheckSignals() >= 0);
-    constexpr uint32_t turns = 16;
-    if (++polls_ % turns == 0) {
-      Py_BEGIN_ALLOW_THREADS;
-      Py_END_ALLOW_THREADS;
-    }
+    // Where a function of Python's begins, Python itself looks for signals and for other threads
+    // that want a turn: giving up its lock and taking it again would let nobody else have it.
+    static PyObject* const turn = helper("lambda: None");
+    const Object done(PyObject_CallNoArgs(turn));
+    expect(static_cast<bool>(done));
   }
 
  private:
@@ -812,7 +811,6 @@ class PythonHost final : public routine::Host {
   }
 
   Readers readers_;
-  uint32_t polls_ = 0;
 };
 
 Callee PythonHost::find_callee(const Register& callee) {

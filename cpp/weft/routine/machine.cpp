@@ -115,9 +115,12 @@ Task::Outcome Task::run() {
 // Leaves frames until one of them handles the error that the host has noted.
 bool Task::find_handler() {
   bool is_noted = std::exchange(is_noted_, false);
-  for (; !frames_.empty(); pop(), is_noted = false) {
+  // Of a very deep recursion, its two ends: each line of a traceback is an object.
+  constexpr size_t most_lines = 1000;
+  for (size_t left = 0; !frames_.empty(); pop(), is_noted = false, ++left) {
     Frame& frame = frames_.back();
     const Routine& routine = *frame.routine;
+    if (left >= most_lines && frames_.size() > most_lines) is_noted = true;
     if (!is_noted) host->add_traceback(frame.function.object(), routine, frame.place);
     for (const Handler& handler : routine.handlers) {
       if (frame.place < handler.begin || frame.place >= handler.end) continue;
