@@ -384,3 +384,164 @@ def test_what_decided_is_looked_at_again_also_of_tensors_that_no_op_reads() -> N
     check(with_mask, (X, mask), (X, None), (X, W.detach()), (X, mask), (X, None))
     wide = weft.ones(2, 3)
     check(by_the_shape_of_what_is_computed, (X, X), (wide, X), (X, X), (X, wide))
+
+
+# ---- What was looked up is looked up again -------------------------------------------------------
+
+
+def repeat(function: Callable[..., Any], *calls: Callable[[], tuple[Any, ...]]) -> None:
+    """Call a function as Python and compiled; each maker of arguments may change things before."""
+    compiled = weft.compile(function)
+    for make in (*calls[:1] * 4, *calls[1:]):
+        given = make()
+        results = []
+        for one in (function, compiled):
+            try:
+                results.append(one(*given))
+            except Exception as error:  # noqa: BLE001 - whatever it is, both raise it
+                results.append((type(error).__name__, str(error)))
+        assert_same(*results)
+
+
+def linear() -> nn.Linear:
+    return nn.Linear(3, 3)
+
+
+def test_parameters_that_were_one_tensor_may_part() -> None:
+    def tied(x, one, other):
+        return other(one(x).relu()) * 2
+
+    one, other, third = linear(), linear(), linear()
+    other.weight = one.weight
+
+    def untie() -> tuple[Any, ...]:
+        other.weight = nn.Parameter(weft.zeros(3, 3))
+        return X, one, other
+
+    repeat(tied, lambda: (X, one, other), untie)
+    repeat(tied, lambda: (X, one, one), lambda: (X, one, third), lambda: (X, third, one))
+
+
+@pytest.mark.parametrize("make", [linear, lambda: nn.GRUCell(3, 3, bias=False)])
+def test_attributes_that_native_forwards_read_may_change(make: Callable[[], Any]) -> None:
+    def apply(x, layer):
+        return layer(x.reshape(1, 3)).relu() * 2
+
+    layer = make()
+    names = [name for name in ("bias", "bias_ih") if getattr(layer, name, None) is None] or ["bias"]
+    setattr(layer, names[0], None)
+
+    def give_bias() -> tuple[Any, ...]:
+        for name in ("bias", "bias_ih", "bias_hh"):
+            if name in vars(layer) or hasattr(layer, name):
+                size = 3 if name == "bias" else 9
+                setattr(layer, name, nn.Parameter(weft.ones(size)))
+        return X, layer
+
+    repeat(apply, lambda: (X, layer), give_bias)
+
+
+def test_variables_that_were_unbound_may_be_bound() -> None:
+    def body(x, bound):
+        if bound:
+            z = 5
+        int("3")
+        y = x + 1
+        w = y * 2
+        int("3")
+        if bound:
+            return w * z
+        return w
+
+    repeat(body, lambda: (X, False), lambda: (X, True))
+
+
+def test_defaults_of_any_kind() -> None:
+    kept = [2]
+
+    def inner(n, x, k=1_000_000, pair=(kept,)):
+        return x * n * k * pair[0][0]
+
+    def body(x, n):
+        return inner(n, x) + 1
+
+    def change() -> tuple[Any, ...]:
+        kept[0] = 7
+        return X, 3
+
+    repeat(body, lambda: (X, 2), lambda: (X, 5), change)
+
+
+class Parameter(weft.Tensor):
+    def relu(self) -> Any:
+        return self.detach() * 100
+
+
+def test_classes_that_go_by_the_name_of_parameters() -> None:
+    def body(x, p):
+        y = (x * 2 + 1) * 3
+        return y, p.relu() * 2
+
+    own = weft.Tensor._make_subclass(Parameter, weft.ones(3))
+    repeat(body, lambda: (X, own), lambda: (X, weft.ones(3)), lambda: (X, own))
+
+
+def test_what_fails_fails_also_where_nothing_uses_it() -> None:
+    class Holder:
+        s = 1
+
+    def divided(x, n):
+        y = x + 1
+        k = 1 // n
+        return y * 2
+
+    def looked_up(x, holder):
+        y = x + 1
+        k = holder.s
+        return y * 2
+
+    def first(x, items):
+        y = x + 1
+        k = items[0]
+        return y * 2
+
+    def compared(x, n):
+        y = x + 1
+        k = n < 3
+        return y * 2
+
+    holder, bare = Holder(), Holder()
+    holder.s, Holder.s = 2, None
+    del Holder.s
+    repeat(divided, lambda: (X, 1), lambda: (X, 0))
+    repeat(looked_up, lambda: (X, holder), lambda: (X, bare))
+    repeat(first, lambda: (X, [1]), lambda: (X, []), lambda: (X, None))
+    repeat(compared, lambda: (X, 1), lambda: (X, None))
+
+
+def test_what_is_one_object_stays_one() -> None:
+    def tuples(x):
+        y = x + 1
+        z = y * 2
+        t = (y, z)
+        u = t
+        [].sort()
+        return t is u, t, (t, u)[0] is t
+
+    compiled = weft.compile(tuples)
+    for _ in range(5):
+        assert compiled(X)[0]
+        assert compiled(X)[2]
+
+    def texts(x, a, b):
+        y = x + 1
+        y = y * 2
+        return y, a is b, a
+
+    compiled = weft.compile(texts)
+    for _ in range(4):
+        compiled(X, "".join(["a", "bc"]), "".join(["ab", "c"]))
+    one = "".join(["a", "bc"])
+    assert compiled(X, one, one)[1]
+    assert compiled(X, one, "x")[2] is one
+    assert not compiled(X, one, "".join(["ab", "c"]))[1]

@@ -19,7 +19,11 @@ bool has_version(PyTypeObject* type) {
 
 bool is_parameter_type(PyTypeObject* type) {
   if (type == tensor_type) return true;
-  return type->tp_base == tensor_type && std::string_view(type->tp_name) == "Parameter";
+  static PyObject* const parameter = [] {
+    const Object module = Object::check(PyImport_ImportModule("weft.nn.parameter"));
+    return Object::check(PyObject_GetAttrString(module.get(), "Parameter")).release();
+  }();
+  return reinterpret_cast<PyObject*>(type) == parameter;
 }
 
 void Noting::pin(Source& from, const Register& value) {
@@ -34,7 +38,6 @@ void Noting::pin(Source& from, const Register& value) {
       step.type = type;
       step.version = type->tp_version_tag;
       check(std::move(step));
-      from = constant;
       return;
     }
     // Only what lives as long as the library: nothing of the user's is kept alive.
@@ -47,7 +50,8 @@ void Noting::pin(Source& from, const Register& value) {
   SegmentStep step = step_of(Kind::is_same, from);
   step.constant = value;
   check(std::move(step));
-  from = constant;
+  // Of equal texts it is still the one that was given.
+  if (!value.is_object()) from = constant;
 }
 
 void Noting::pin_truth(Source from, const Register& value, bool truth) {
@@ -95,21 +99,37 @@ Register Noting::stand_in(Source from, const Register& value) {
   return stand;
 }
 
-// Where ops get at a module's tensors by themselves, they are looked for among its own attributes.
-void Noting::learn_parameters(Source module, PyObject* object) {
+// A module's forward that is native, or a cell, gets at the module's attributes by itself: all of
+// them are looked at again.
+void Noting::learn_attributes(Source module, PyObject* object) {
   PyObject** dict = _PyObject_GetDictPtr(object);
-  if (!dict || !*dict) throw End{};
-  pin_type(module, Register::borrowed(object));
+  if (!dict || !*dict || !has_version(Py_TYPE(object))) throw End{};
   PyObject *name, *found;
   for (Py_ssize_t at = 0; PyDict_Next(*dict, &at, &name, &found);) {
-    if (!is_tensor(found) || !is_parameter_type(Py_TYPE(found))) continue;
-    const Value actual = value_of(found);
-    if (inputs_.contains(actual.get())) continue;
+    const bool is_plain = found == Py_None || PyBool_Check(found) || PyLong_CheckExact(found) ||
+                          PyFloat_CheckExact(found) || PyUnicode_CheckExact(found);
+    if (!is_plain && !is_tensor(found)) continue;
     SegmentStep step = step_of(Kind::attribute, module);
     step.name = Object::borrow(name);
     step.type = Py_TYPE(object);
     step.version = step.type->tp_version_tag;
-    const Source from = add(std::move(step), Register::borrowed(found));
+    const Register value = unboxed(Py_NewRef(found));
+    Source from = add(std::move(step), value);
+    if (is_plain) {
+      pin(from, value);
+      continue;
+    }
+    if (!is_parameter_type(Py_TYPE(found))) throw End{};
+    touch(from);
+    const Value actual = value_of(found);
+    if (const auto known = inputs_.find(actual.get()); known != inputs_.end()) {
+      // One tensor by two names, as long as that is so.
+      if (object_in(seen_[known->second]) != found) throw End{};
+      SegmentStep same = step_of(Kind::is_object, from);
+      same.b = known->second;
+      check(std::move(same));
+      continue;
+    }
     SegmentStep form = step_of(Kind::is_tensor, from);
     form.type = Py_TYPE(found);
     form.number = static_cast<int32_t>(segment_->forms.size());
@@ -117,7 +137,6 @@ void Noting::learn_parameters(Source module, PyObject* object) {
     check(std::move(form));
     kept_values_.push_back(actual);
     inputs_[actual.get()] = from;
-    touch(from);
   }
 }
 
@@ -190,7 +209,7 @@ void Noting::copy_frame() {
   for (int32_t k = 0; k < from.routine->registers; ++k) {
     const Register& value = task_.registers_of(from)[k];
     reg(k) = value;
-    Source source = value.is_bound() ? entry(k, value) : constant;
+    Source source = value.is_bound() ? entry(k, value) : unbound;
     if (is_tensor_in(value)) {
       try {
         reg(k) = stand_in(source, value);
@@ -249,6 +268,7 @@ void Noting::step() {
   switch (static_cast<Opcode>(*at)) {
     case Opcode::move_: {
       const Source from = source(at[2]);
+      if (from == unbound) throw End{};
       run_plainly();
       source(at[1]) = from;
       return;

@@ -38,6 +38,7 @@ constexpr Source constant = -1;  // the same each time
 constexpr Source made = -2;      // a tensor that an op gave
 constexpr Source fresh = -3;     // a container that was made in the segment
 constexpr Source other = -4;     // what cannot be given again
+constexpr Source unbound = -5;   // nothing, and whatever it was before
 
 // A container or iterator that was made in the segment.
 struct Fresh {
@@ -121,7 +122,7 @@ class Noting final : public Looking {
   bool is_tensor_in(const Register& value) const {
     return value.is_object() && is_tensor(object_in(value));
   }
-  void learn_parameters(Source module, PyObject* object);
+  void learn_attributes(Source module, PyObject* object);
 
   // --- the copy's registers ---
   Frame& frame() { return copy_.open_frames().back(); }
@@ -195,7 +196,7 @@ class Noting final : public Looking {
   std::vector<Object> kept_;
   std::vector<Value> kept_values_;
   // While the exit is described: tensors that the op gives.
-  std::vector<PyObject*> given_objects_;
+  std::vector<PyObject*> given_objects_, given_tuples_;
 };
 
 // Of a value, without memory.

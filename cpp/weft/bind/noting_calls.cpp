@@ -93,6 +93,21 @@ bool Noting::call_builtin(const int32_t* at, PyObject* callee, const std::vector
   return true;
 }
 
+namespace {
+
+bool is_immutable(PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      if (!is_immutable(PyTuple_GET_ITEM(object, i))) return false;
+    }
+    return true;
+  }
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || is_dtype(object);
+}
+
+}  // namespace
+
 void Noting::enter_routine(const Callee& callee, Source function, Source module,
                            const std::vector<int32_t>& given, Source receiver, PyObject* names) {
   const Routine& routine = *callee.routine;
@@ -100,19 +115,20 @@ void Noting::enter_routine(const Callee& callee, Source function, Source module,
   for (const Frame& open : copy_.frames()) {
     if (open.routine.get() == callee.routine.get()) throw End{};  // it calls itself
   }
-  // Numbers in the place of the arguments say where each of them goes.
-  constexpr int64_t first_token = 1000000;
+  // Objects of nobody's in the place of the arguments say where each of them goes.
   std::vector<Register> tokens;
   std::vector<const routine::Register*> pointers;
-  for (size_t i = 0; i < given.size(); ++i)
-    tokens.push_back(Register::of(first_token + static_cast<int64_t>(i)));
+  for (size_t i = 0; i < given.size(); ++i) {
+    tokens.push_back(unboxed(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))));
+  }
   for (const Register& token : tokens) pointers.push_back(&token);
   std::vector<Register> bound(routine.registers);
   if (!routine::host->bind(callee, {pointers, names}, bound.data())) throw End{};
   const auto token_of = [&](const Register& value) -> int64_t {
-    if (!value.is_integer()) return -1;
-    const int64_t number = value.integer() - first_token;
-    return 0 <= number && number < static_cast<int64_t>(given.size()) ? number : -1;
+    for (size_t i = 0; value.is_object() && i < tokens.size(); ++i) {
+      if (object_in(value) == object_in(tokens[i])) return static_cast<int64_t>(i);
+    }
+    return -1;
   };
   const std::vector<Source> caller = sources_.back().registers;
   FrameSources sources;
@@ -127,9 +143,7 @@ void Noting::enter_routine(const Callee& callee, Source function, Source module,
     } else if (i == 0 && callee.receiver) {
       sources.registers[i] = receiver;
     } else if (bound[i].is_object()) {
-      PyObject* object = object_in(bound[i]);
-      const bool is_plain =
-          PyUnicode_CheckExact(object) || is_dtype(object) || PyTuple_CheckExact(object);
+      const bool is_plain = is_immutable(object_in(bound[i]));
       if (!is_plain) throw End{};  // a default that may be written
     }
   }
@@ -261,7 +275,7 @@ void Noting::do_call(const int32_t* at, bool is_method) {
     step.version = step.type->tp_version_tag;
     step.found = forward;
     check(std::move(step));
-    learn_parameters(from, callee_object);
+    learn_attributes(from, callee_object);
     allow_arguments(given);
     run_plainly();
     return put_new(result_at);

@@ -47,6 +47,9 @@ bool Noting::describe(const Snapshot& at, const Register& value, Source from,
   if (!is_tuple && !PyList_CheckExact(object_in(value))) return false;
   if (!is_tuple) return false;  // two registers may have one list, which may be written
   content.kind = SegmentContent::Kind::tuple;
+  const auto known = std::find(given_tuples_.begin(), given_tuples_.end(), object_in(value));
+  content.number = static_cast<int32_t>(known - given_tuples_.begin());
+  if (known == given_tuples_.end()) given_tuples_.push_back(object_in(value));
   for (size_t i = 0; i < found->second.items.size(); ++i) {
     const Register item =
         unboxed(Py_NewRef(PySequence_Fast_GET_ITEM(object_in(value), static_cast<Py_ssize_t>(i))));
@@ -63,6 +66,7 @@ const routine::Liveness& liveness_of(Routine& routine) {
 // Whether the task can be put there.
 bool Noting::describe(const Snapshot& at) {
   given_objects_.clear();
+  given_tuples_.clear();
   segment_->after.clear();
   for (size_t i = 0; i < at.frames.size(); ++i) {
     const CopiedFrame& frame = at.frames[i];
@@ -82,6 +86,7 @@ bool Noting::describe(const Snapshot& at) {
     for (int32_t k = 0; k < frame.routine->registers; ++k) {
       const bool is_live = k != awaited && liveness.is_live(place, k);
       const Source from = frame.sources[k];
+      if (!frame.is_new && from == unbound) continue;  // as it was
       if (!frame.is_new && from >= 0) {
         // What an old frame's register had, it has.
         const SegmentStep& step = step_of_value(from);
@@ -169,7 +174,7 @@ bool Noting::has_no_views() const {
   return true;
 }
 
-// Steps that neither check anything, nor lead to what is needed.
+// Registers that nothing reads. Other steps may find that there is nothing to look up any more.
 void Noting::drop_unused_steps() {
   std::vector<bool> used(seen_.size());
   const auto use = [&](int32_t number) {
@@ -194,7 +199,8 @@ void Noting::drop_unused_steps() {
     const SegmentStep& step = segment_->steps[i];
     // The form of a tensor matters if the tensor does.
     const bool is_form = step.kind == Kind::is_tensor;
-    kept[i] = step.gives_value() ? used[numbers_[i]] : !is_form || used[step.a];
+    const bool is_entry = step.kind == Kind::entry;
+    kept[i] = is_entry ? used[numbers_[i]] : !is_form || used[step.a];
     if (kept[i]) use(step.a), use(step.b);
   }
   // Forms come after what they check, and others may have been needed since.

@@ -154,9 +154,13 @@ void Noting::do_identity(const int32_t* at) {
     ask(a, from_a);
   } else if (is_none(a, from_a)) {
     ask(b, from_b);
-  } else if (is_tensor_in(a) || is_tensor_in(b) || from_a < constant || from_b < constant) {
-    throw End{};
   } else {
+    // Only of what there is once does equal mean the same.
+    const auto is_single = [](const Register& value) {
+      return value.is_none() || value.is_boolean() ||
+             (value.is_object() && (PyType_Check(object_in(value)) || is_dtype(object_in(value))));
+    };
+    if (!is_single(a) || !is_single(b)) throw End{};
     pin(from_a, a);
     pin(from_b, b);
   }

@@ -269,6 +269,10 @@ class Steps {
         const Value& found = tensor.tensor ? tensor.tensor->value() : tensor.value;
         return !found->mapped && segment_.forms[step.number].fits(found);
       }
+      case Kind::is_object: {
+        const Register& other = values_[step.b];
+        return object && other.is_object() && object == object_in(other);
+      }
       default:
         return false;
     }
@@ -310,7 +314,7 @@ class Exit {
   }
 
  private:
-  Register make(const SegmentContent& content) const {
+  Register make(const SegmentContent& content) {
     switch (content.kind) {
       case SegmentContent::Kind::unbound:
         return {};
@@ -323,17 +327,21 @@ class Exit {
       default:
         break;
     }
+    // One that is in two places is one tuple.
+    const auto number = static_cast<size_t>(content.number);
+    while (tuples_.size() <= number) tuples_.emplace_back();
+    if (tuples_[number].is_bound()) return tuples_[number];
     base::SmallVector<Register, 4> items;
     base::SmallVector<const Register*, 4> pointers;
     for (const SegmentContent& item : content.items) items.push_back(make(item));
     for (const Register& item : items) pointers.push_back(&item);
-    return routine::host->tuple(pointers);
+    return tuples_[number] = routine::host->tuple(pointers);
   }
 
   const Segment& segment_;
   Task& task_;
   const RegisterValues& values_;
-  base::SmallVector<Register, 4> tensors_;
+  base::SmallVector<Register, 4> tensors_, tuples_;
 };
 
 bool is_possible(const Segment& segment, Task& task) {

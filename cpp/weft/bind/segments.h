@@ -47,6 +47,7 @@ struct SegmentStep {
     runs,       // check: the function a is that routine's
     forwards,   // check: the module a has no hooks, and that forward
     is_tensor,  // check: a is a tensor of the form `number`
+    is_object,  // check: a and b are one object
   };
   Kind kind;
   int32_t a = -1, b = -1;  // values by number; -1: `constant` in its place
@@ -69,7 +70,7 @@ struct SegmentStep {
 struct SegmentContent {
   enum class Kind : uint8_t { unbound, value, constant, result, tuple };
   Kind kind = Kind::unbound;
-  int32_t number = 0;  // of a value, or of a tensor that the op gives
+  int32_t number = 0;  // of a value, of a tensor that is given, or of a tuple that is made
   routine::Register constant;
   std::vector<SegmentContent> items;
 };
