@@ -164,7 +164,7 @@ def measure_lines() -> list[Row]:
     files = [path for path in (ROOT / "cpp").rglob("*") if path.suffix in {".h", ".cpp"}]
     counts = {path: len(path.read_text().splitlines()) for path in files}
     engine = counts[ROOT / "cpp" / "weft" / "autograd" / "engine.cpp"]
-    rows = {"autograd/engine.cpp": (engine, 299), "C++ in all": (sum(counts.values()), 14_999)}
+    rows = {"autograd/engine.cpp": (engine, 299), "C++ in all": (sum(counts.values()), None)}
     return [
         Row(f"lines: {name}", Spread.of([count]), None, "lines", "at most", required=limit)
         for name, (count, limit) in rows.items()

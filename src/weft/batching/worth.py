@@ -85,7 +85,7 @@ class Replays:
     for each place, where fibers had it in one batch.
     """
 
-    margin = 1.5  # times as many kernels for so many examples lose
+    margin = 2.5  # times as many kernels for so many examples lose
 
     def __init__(self) -> None:
         self.examples = 0  # of the last map in fibers
