@@ -538,10 +538,12 @@ class PythonHost final : public routine::Host {
       if (cache.looked_at == known && cache.version == known->tp_version_tag &&
           PyType_HasFeature(known, Py_TPFLAGS_VALID_VERSION_TAG)) {
         PyObject** own = _PyObject_GetDictPtr(owner);
-        const bool is_hidden = own && *own && version_of(*own) != cache.other_version &&
-                               PyDict_GetItemWithError(*own, text_of(name));
+        const uint64_t version = own && *own ? version_of(*own) : 0;
+        const bool is_as_it_was = version && version == cache.other_version;
+        const bool is_hidden =
+            own && *own && !is_as_it_was && PyDict_GetItemWithError(*own, text_of(name));
         if (!is_hidden) {
-          if (own && *own) cache.other_version = version_of(*own);
+          cache.other_version = version;
           function = Register::borrowed(static_cast<PyObject*>(cache.found));
           receiver = object;
           return;
