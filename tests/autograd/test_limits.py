@@ -131,7 +131,8 @@ def test_ten_thousand_different_graphs_leave_nothing() -> None:
     weight.grad = None
     gc.collect()
     assert weft._core.live_nodes() == nodes
-    assert resident_bytes() - memory < 2_000_000
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps what is freed for a while
+        assert resident_bytes() - memory < 2_000_000
     before = weft._core.live_nodes()
     del weight
     assert weft._core.live_nodes() == before - 1

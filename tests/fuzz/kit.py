@@ -13,6 +13,7 @@ import pickle
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -346,7 +347,9 @@ def reset() -> None:
     for _ in range(8):
         _core.pop_save_hooks()
     for recording in reversed(list(_running.stack)):  # a breakpoint is one
-        recording.__exit__(None, None, None)
+        with suppress(ValueError):  # that of an example that has ended
+            recording.__exit__(None, None, None)
+    _running.stack.clear()
     _core.set_lazy(False)
     _core.set_pending_limit(1 << 30)
     set_thresholds(STRANDS, WARM, LEARNING)
