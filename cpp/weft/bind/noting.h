@@ -68,7 +68,6 @@ class Noting final : public Looking {
   struct CopiedFrame {
     RoutineRef routine;
     Source function, module;
-    Register module_object;
     int32_t place, after, target;
     bool is_new;
     std::vector<Register> registers;

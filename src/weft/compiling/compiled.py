@@ -191,6 +191,9 @@ def compile(
     cannot do exactly, Python runs, at that place; `explain()` of what is returned says where. A
     debugger, tracer, profiler or coverage tool, and `WEFT_COMPILE=0`, let Python run all of it.
 
+    It pays where ops follow one another, which are recorded as one from the second time on. What
+    lies between may take up to a third longer than in Python, so measure.
+
     Args:
         model: a function, a method, a module, or None: then this returns a decorator.
         fullgraph: raise for what Python would have to run, all of it at once.
