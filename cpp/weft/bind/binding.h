@@ -57,6 +57,7 @@ void define_autograd(nb::module_& module);
 void define_traces(nb::module_& module);
 void define_vmap(nb::module_& module);
 void define_routines(nb::module_& module);
+void define_tasks(nb::module_& module);
 
 }  // namespace weft::bind
 

@@ -127,12 +127,11 @@ PyObject* error_namer = nullptr;  // called with an error of Weft's and the modu
   Py_XDECREF(trace);
 }
 
-PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords);
-
-// Calls a module: forward, with the hooks around it if there are any.
-PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
+// Runs a module's call, and tells who watches.
+template <class Run>
+PyObject* watched(PyObject* self, const Run& run) {
   if (!modes.observer) [[likely]] {
-    PyObject* result = call_unwatched(self, args, keywords);
+    PyObject* result = run();
     if (!result) [[unlikely]]
       name_module(self);
     return result;
@@ -140,11 +139,21 @@ PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     const int32_t caller = modes.module;
     modes.module = modes.observer->entered(self, caller);
-    PyObject* result = call_unwatched(self, args, keywords);
+    PyObject* result = run();
     modes.module = caller;
     if (!result) name_module(self);
     return result;
   });
+}
+
+PyObject* call_unwatched(PyObject* self, PyObject* const* items, Py_ssize_t count, PyObject* args,
+                         PyObject* keywords);
+
+// Calls a module: forward, with the hooks around it if there are any.
+PyObject* call_module(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
+  return watched(
+      self, [&] { return call_unwatched(self, items, PyTuple_GET_SIZE(args), args, keywords); });
 }
 
 PyObject* set_error_namer(PyObject*, PyObject* namer) {
@@ -224,20 +233,31 @@ bool is_still_known(const Known&, PyObject*) { return false; }
 void get_to_know(Known&, PyObject*) {}
 #endif
 
-PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  PyObject* const* items = reinterpret_cast<PyTupleObject*>(args)->ob_item;
+// `args` has the items as a tuple; null: there is none yet, and no keywords.
+PyObject* call_unwatched(PyObject* self, PyObject* const* items, Py_ssize_t count, PyObject* args,
+                         PyObject* keywords) {
+  const auto with_tuple = [&](const auto& call) -> PyObject* {
+    if (args) return call(args);
+    const Object made(PyTuple_New(count));
+    for (Py_ssize_t i = 0; made && i < count; ++i)
+      PyTuple_SET_ITEM(made.get(), i, Py_NewRef(items[i]));
+    return made ? call(made.get()) : nullptr;
+  };
   Known& known = known_of(self);
   if (!is_still_known(known, self)) {
     if (has_hooks(self)) {
-      return PyObject_CallMethodObjArgs(self, call_with_hooks_name, args,
-                                        keywords ? keywords : Py_None, nullptr);
+      return with_tuple([&](PyObject* given) {
+        return PyObject_CallMethodObjArgs(self, call_with_hooks_name, given,
+                                          keywords ? keywords : Py_None, nullptr);
+      });
     }
     get_to_know(known, self);
   }
   if (keywords || count > most_arguments) {
     const Object forward(PyObject_GetAttr(self, forward_name));
-    return forward ? PyObject_Call(forward.get(), args, keywords) : nullptr;
+    if (!forward) return nullptr;
+    return with_tuple(
+        [&](PyObject* given) { return PyObject_Call(forward.get(), given, keywords); });
   }
   PyObject* stack[1 + most_arguments] = {self};
   std::copy_n(items, count, stack + 1);
@@ -252,9 +272,19 @@ PyObject* call_unwatched(PyObject* self, PyObject* args, PyObject* keywords) {
 
 }  // namespace
 
+bool is_called_as_module(PyObject* object) { return Py_TYPE(object)->tp_call == call_module; }
+
+PyObject* call_as_module(PyObject* module, std::span<PyObject* const> args) {
+  const auto count = static_cast<Py_ssize_t>(args.size());
+  return watched(module,
+                 [&] { return call_unwatched(module, args.data(), count, nullptr, nullptr); });
+}
+
 PyObject* plain_forward(PyObject* module) {
-  const bool is_plain = Py_TYPE(module)->tp_call == call_module && !has_hooks(module);
-  return is_plain ? forward_of_class(module) : nullptr;
+  if (!is_called_as_module(module)) return nullptr;
+  const Known& known = known_of(module);
+  if (is_still_known(known, module)) return known.forward;
+  return has_hooks(module) ? nullptr : forward_of_class(module);
 }
 
 PyObject* cell_of(PyObject* callable) {

@@ -2,6 +2,8 @@
 // are cells or single ops.
 #pragma once
 
+#include <span>
+
 #include <list>
 #include <vector>
 
@@ -49,6 +51,8 @@ PyObject* call_cell(PyObject* cell, PyObject* const* args, size_t flags, PyObjec
 PyObject* cell_of(PyObject* callable);
 // What runs when this module is called, and nothing around it, borrowed; null: something else does.
 PyObject* plain_forward(PyObject* module);
+bool is_called_as_module(PyObject* object);
+PyObject* call_as_module(PyObject* module, std::span<PyObject* const> args);
 
 // How objects of the other types are called.
 PyObject* call_forward(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords);

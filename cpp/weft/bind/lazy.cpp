@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "weft/bind/binding.h"
+#include "weft/bind/kept.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/shared_writes.h"
 #include "weft/graph/strand.h"
@@ -15,16 +16,6 @@ namespace {
 
 using graph::modes;
 using graph::Pending;
-
-// All that one example may switch without others seeing it.
-struct Kept {
-  graph::Modes of_thread = modes;
-  tensor::DType dtype = tensor::default_dtype;
-  void give() const {
-    modes = of_thread;
-    graph::set_default_dtype(dtype);
-  }
-};
 
 thread_local std::vector<Value> demanded;  // by the fibers that are parked
 
@@ -111,6 +102,13 @@ void demand_values(std::span<const Value> values) {
 
 void demand_later(const Value& value) { demanded.push_back(value); }
 
+void start_example(int32_t example, PyObject* park) {
+  modes.example = example;
+  modes.fiber = graph::next_fiber();
+  modes.park = park;
+  modes.lazy = true;
+}
+
 namespace {
 
 PyObject* set_lazy(PyObject*, PyObject* wanted) {
@@ -143,16 +141,11 @@ PyObject* is_plain(PyObject*, PyObject*) {
 }
 PyObject* is_look(PyObject*, PyObject*) { return PyBool_FromLong(modes.is_look); }
 
-// start_fiber(example, park): from here on ops are recorded for that example, and what needs a
-// value calls `park`, which the map keeps alive.
-PyObject* start_fiber(PyObject*, PyObject* args) {
+PyObject* start_fiber(PyObject*, PyObject* args) {  // start_fiber(example, park)
   int example;
   PyObject* park;
   if (!PyArg_ParseTuple(args, "iO", &example, &park)) return nullptr;
-  modes.example = example;
-  modes.fiber = graph::next_fiber();
-  modes.park = park;
-  modes.lazy = true;
+  start_example(example, park);
   Py_RETURN_NONE;
 }
 

@@ -91,6 +91,7 @@ NB_MODULE(_core, module) {
   define_traces(module);
   define_vmap(module);
   define_routines(module);
+  define_tasks(module);
   define_memory(module);
   define_threads(module);
 }

@@ -274,9 +274,12 @@ void Noting::step() {
       return;
     }
     case Opcode::constant_:
-    case Opcode::unbind_:
       run_plainly();
       source(at[1]) = constant;
+      return;
+    case Opcode::unbind_:
+      run_plainly();
+      for (int32_t i = 0; i < at[1]; ++i) source(at[2 + i]) = constant;
       return;
     case Opcode::check_:
       return run_plainly();

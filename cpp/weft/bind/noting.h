@@ -125,8 +125,14 @@ class Noting final : public Looking {
 
   // --- the copy's registers ---
   Frame& frame() { return copy_.open_frames().back(); }
-  Register& reg(int32_t number) { return copy_.registers_of(frame())[number]; }
-  Source& source(int32_t number) { return sources_.back().registers[number]; }
+  Register& reg(int32_t number) {
+    if (number < routine::none) return frame().routine->constants[routine::constant_of(number)];
+    return copy_.registers_of(frame())[number];
+  }
+  Source& source(int32_t number) {
+    if (number < routine::none) return of_constant_ = constant;
+    return sources_.back().registers[number];
+  }
   void put(int32_t number, Register value, Source from) {
     reg(number) = std::move(value);
     source(number) = from;
@@ -187,6 +193,7 @@ class Noting final : public Looking {
   std::vector<bool> touched_;     // of each value: a tensor that an instruction has read
   std::vector<Register> seen_;    // of each value: what it was
   std::vector<FrameSources> sources_;
+  Source of_constant_ = 0;  // what is known of an operand that is one
   std::map<PyObject*, Fresh> fresh_;
   std::vector<std::pair<int32_t, Register>> numbers_replaced_;
   // Stand-ins: by object, and by the value that ops see.

@@ -130,7 +130,8 @@ void Noting::enter_routine(const Callee& callee, Source function, Source module,
     }
     return -1;
   };
-  const std::vector<Source> caller = sources_.back().registers;
+  std::vector<Source> caller;  // of the arguments
+  for (int32_t number : given) caller.push_back(source(number));
   FrameSources sources;
   sources.function = function;
   sources.module = module;
@@ -139,7 +140,7 @@ void Noting::enter_routine(const Callee& callee, Source function, Source module,
   const int32_t parameters = routine.positional + routine.keyword_only;
   for (int32_t i = 0; i < parameters; ++i) {
     if (const int64_t token = token_of(bound[i]); token >= 0) {
-      sources.registers[i] = caller[given[token]];
+      sources.registers[i] = caller[token];
     } else if (i == 0 && callee.receiver) {
       sources.registers[i] = receiver;
     } else if (bound[i].is_object()) {
@@ -153,7 +154,7 @@ void Noting::enter_routine(const Callee& callee, Source function, Source module,
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); ++i) {
       const int64_t token = token_of(unboxed(Py_NewRef(PyTuple_GET_ITEM(items, i))));
       if (token < 0) throw End{};
-      rest.push_back(caller[given[token]]);
+      rest.push_back(caller[token]);
       if (rest.back() >= 0 && !reg(given[token]).is_object()) throw End{};
     }
   }

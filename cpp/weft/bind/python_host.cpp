@@ -45,7 +45,7 @@ bool has_plain_getter(PyTypeObject* type) {
   return _PyType_Lookup(type, name) == plain;
 }
 
-Register unboxed(PyObject* owned) {
+Register unboxed_number(PyObject* owned) {
   if (!owned) throw routine::Raised{};
   PyTypeObject* type = Py_TYPE(owned);
   if (type == &PyLong_Type) {
@@ -86,17 +86,35 @@ void expect(bool succeeded) {
   failed();
 }
 
-// Objects of registers as Python's functions take them: numbers get objects for as long as that.
+// An object of a register as Python's functions take it: a number gets one for as long as that. A
+// register keeps its object while the host works for its task.
+class Box {
+ public:
+  explicit Box(const Register& value)
+      : object_(value.is_object() ? object_in(value) : boxed(value).release()),
+        is_made_(!value.is_object()) {}
+  Box(Box&& other) noexcept : object_(other.object_), is_made_(std::exchange(other.is_made_, false)) {}
+  Box& operator=(Box&&) = delete;
+  ~Box() {
+    if (is_made_) Py_DECREF(object_);
+  }
+  operator PyObject*() const { return object_; }
+
+ private:
+  PyObject* object_;
+  bool is_made_;
+};
+
+// The same of several.
 class Boxes {
  public:
   explicit Boxes(std::span<const Register* const> values) {
+    objects_.reserve(values.size() + 1);
     objects_.push_back(nullptr);  // a place that vectorcall may use
     for (const Register* value : values) {
-      if (value->is_object()) {
-        objects_.push_back(object_in(*value));
-      } else {
-        objects_.push_back(made_.emplace_back(boxed(*value)).get());
-      }
+      if (!value->is_object()) made_.push_back(Box(*value));
+      objects_.push_back(value->is_object() ? object_in(*value)
+                                            : static_cast<PyObject*>(made_.back()));
     }
   }
   PyObject** data() { return objects_.data() + 1; }
@@ -104,24 +122,19 @@ class Boxes {
   PyObject* operator[](size_t i) const { return objects_[i + 1]; }
 
  private:
-  base::SmallVector<PyObject*, 12> objects_;
-  std::vector<Object> made_;
-};
-
-// One of them.
-class Box {
- public:
-  explicit Box(const Register& value) : object_(boxed(value)) {}
-  operator PyObject*() const { return object_.get(); }
-
- private:
-  Object object_;
+  base::SmallVector<PyObject*, 8> objects_;
+  base::SmallVector<Box, 4> made_;
 };
 
 PyObject* text_of(HostObject name) { return static_cast<PyObject*>(name); }
 
 // A number as it is read from a pending tensor.
 bool is_pending(PyObject* object) { return is_tensor(object) && value_of(object)->pending; }
+
+bool waits_for_others() {
+  const graph::Modes& modes = graph::modes;
+  return modes.park && !modes.executor && !modes.is_look && !modes.vmap && !is_debugged();
+}
 
 binaryfunc binary_function(Binary which) {
   constexpr binaryfunc functions[] = {
@@ -213,8 +226,9 @@ class PythonHost final : public routine::Host {
   void retain(HostObject object) override { Py_INCREF(static_cast<PyObject*>(object)); }
   void release(HostObject object) noexcept override { Py_DECREF(static_cast<PyObject*>(object)); }
 
+  // Values that nobody may read, or not yet, are left to those who read them.
   bool must_wait(const Register& value) override {
-    return value.is_object() && is_pending(object_in(value));
+    return value.is_object() && is_pending(object_in(value)) && waits_for_others();
   }
   void wait_for(const Register& value) override { demand_later(value_of(object_in(value))); }
 
@@ -595,8 +609,11 @@ class PythonHost final : public routine::Host {
 
   Callee find_callee(const Register& callee) override;
   bool item_must_wait(const Register& object, const Register& index) override {
-    return index.is_object() && is_pending(object_in(index)) && object.is_object() &&
-           (!is_tensor(object_in(object)) || value_of(object_in(index)).dtype() == DType::boolean);
+    if (!object.is_object() || !must_wait(index)) return false;
+    if (is_tensor(object_in(object)) && value_of(object_in(index)).dtype() != DType::boolean)
+      return false;
+    wait_for(index);
+    return true;
   }
   bool call_must_wait(const Register& callee, const Arguments& arguments) override {
     if (!callee.is_object()) return false;
@@ -614,6 +631,8 @@ class PythonHost final : public routine::Host {
     const Box function(callee);
     Boxes given(arguments.given);
     auto* names = static_cast<PyObject*>(arguments.names);
+    if (!names && is_called_as_module(function))
+      return unboxed(call_as_module(function, {given.data(), given.size()}));
     const size_t positional = given.size() - (names ? PyTuple_GET_SIZE(names) : 0);
     return unboxed(PyObject_Vectorcall(function, given.data(),
                                        positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
@@ -702,6 +721,11 @@ class PythonHost final : public routine::Host {
     const Object leaving = special_method(given.get(), exit_name, true);
     entered = unboxed(PyObject_CallNoArgs(entering.get()));
     leave = Register::borrowed(leaving.get());
+  }
+  bool is_switch(const Register& leave) override {
+    PyObject* exit = object_in(leave);
+    return switch_type && PyMethod_Check(exit) &&
+           PyObject_TypeCheck(PyMethod_GET_SELF(exit), switch_type);
   }
   void leave(const Register& leave) override {
     const Object result(
@@ -829,7 +853,7 @@ Callee PythonHost::find_callee(const Register& callee) {
   take_receiver();
   if (PyObject* target = compiled_target(object)) object = target;
   take_receiver();
-  if (!receiver) {
+  if (!receiver && is_called_as_module(object)) {
     if (PyObject* forward = plain_forward(object)) {
       receiver = object;
       object = forward;

@@ -12,7 +12,11 @@ inline PyObject* object_in(const routine::Register& value) {  // of one that hol
 }
 Object boxed(const routine::Register& value);
 // Takes over a reference; null: an error is set.
-routine::Register unboxed(PyObject* owned);
+routine::Register unboxed_number(PyObject* owned);
+inline routine::Register unboxed(PyObject* owned) {
+  if (owned && Py_TYPE(owned) == tensor_type) return routine::Register::owned(owned);
+  return unboxed_number(owned);
+}
 
 // The routine that a Python function runs as, borrowed; null: it runs as Python.
 routine::Routine* routine_of(PyObject* function);
@@ -32,6 +36,9 @@ inline uint64_t version_of(PyObject* dict) {
 
 // Whether objects of that type are asked for attributes in Python's own way.
 bool has_plain_getter(PyTypeObject* type);
+
+// Of `with` blocks that switch modes and nothing else.
+inline PyTypeObject* switch_type = nullptr;
 
 void connect_host();
 

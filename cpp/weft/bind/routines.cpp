@@ -4,6 +4,7 @@
 #include "weft/bind/binding.h"
 #include "weft/bind/frames.h"
 #include "weft/bind/python_host.h"
+#include "weft/bind/routines.h"
 #include "weft/bind/segments.h"
 #include "weft/routine/machine.h"
 #include "weft/routine/validate.h"
@@ -209,6 +210,23 @@ bool is_followed() {
   return false;
 }
 
+}  // namespace
+
+bool runs_routines() { return is_enabled && !is_followed(); }
+
+bool begin_call(PyObject* callable, std::span<PyObject* const> args, PyObject* names, Task& task) {
+  const Callee callee = routine::host->find_callee(Register::borrowed(callable));
+  if (!callee.routine) return false;
+  base::SmallVector<Register, 8> values;
+  base::SmallVector<const Register*, 8> given;
+  values.reserve(args.size());
+  for (PyObject* object : args) values.push_back(unboxed(Py_NewRef(object)));
+  for (const Register& value : values) given.push_back(&value);
+  return task.begin(callee, {given, names});
+}
+
+namespace {
+
 struct PyCompiled {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;
@@ -217,24 +235,15 @@ struct PyCompiled {
 };
 PyTypeObject* compiled_type = nullptr;
 
-Register from_argument(PyObject* object) { return unboxed(Py_NewRef(object)); }
-
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
   PyObject* target = reinterpret_cast<PyCompiled*>(self)->target;
-  if (!is_enabled || is_followed()) return PyObject_Vectorcall(target, args, flags, names);
+  if (!runs_routines()) return PyObject_Vectorcall(target, args, flags, names);
   if (Py_EnterRecursiveCall(" of a compiled function")) return nullptr;
   PyObject* result = guarded([&]() -> PyObject* {
     try {
-      const Callee callee = routine::host->find_callee(Register::borrowed(target));
-      if (!callee.routine) return PyObject_Vectorcall(target, args, flags, names);
       const size_t count = PyVectorcall_NARGS(flags) + (names ? PyTuple_GET_SIZE(names) : 0);
-      base::SmallVector<Register, 8> values;
-      base::SmallVector<const Register*, 8> given;
-      values.reserve(count);
-      for (size_t i = 0; i < count; ++i) values.push_back(from_argument(args[i]));
-      for (const Register& value : values) given.push_back(&value);
       Task task(false);
-      if (!task.begin(callee, {given, names}))
+      if (!begin_call(target, {args, count}, names, task))
         return PyObject_Vectorcall(target, args, flags, names);
       const routine::RunGuard guard(task, python_frame());
       task.run();
@@ -326,6 +335,21 @@ void define_routines(nb::module_& module) {
         return found ? std::optional(PyRoutine{RoutineRef(found)}) : std::nullopt;
       },
       nb::arg("function"), "Return what a function runs as when it is compiled; None: as Python.");
+  module.def("runs_routines", runs_routines,
+             "Tell whether compiled functions run as routines now.");
+  module.def(
+      "routine_counts",
+      [] {
+        const routine::Counts& counts = routine::counts;
+        return nb::make_tuple(counts.instructions, counts.segments, counts.ops);
+      },
+      "Return this thread's instructions, segments and ops of segments until now.");
+  module.def(
+      "set_switch_type",
+      [](nb::type_object type) {
+        switch_type = reinterpret_cast<PyTypeObject*>(type.release().ptr());
+      },
+      nb::arg("type"), "Name the class of `with` blocks that switch modes and nothing else.");
   module.def("make_routine", make_routine, nb::kw_only(), nb::arg("name"), nb::arg("source"),
              nb::arg("positional"), nb::arg("keyword_only"), nb::arg("has_rest"),
              nb::arg("has_options"), nb::arg("is_comprehension"), nb::arg("is_inlined"),

@@ -373,12 +373,13 @@ bool record(const Segment& segment, Task& task) {
     }
   }
   Exit(segment, task, values, std::move(outputs)).leave();
+  ++routine::counts.segments;
+  routine::counts.ops += static_cast<int64_t>(segment.op->program.instructions.size());
   return true;
 }
 
 struct PlaceSegments final : routine::Site {
   uint32_t seen = 0, failures = 0;
-  bool is_general = false;  // its ops are recorded one by one
   std::vector<std::unique_ptr<Segment>> known;
 };
 

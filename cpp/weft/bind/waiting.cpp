@@ -4,8 +4,9 @@
 
 #include <vector>
 
-#include "weft/bind/python.h"
+#include "weft/bind/python_host.h"
 #include "weft/graph/modes.h"
+#include "weft/routine/machine.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 #define Py_BUILD_CORE
@@ -81,16 +82,19 @@ bool has_name(PyObject* manager, const char* name) {
 
 bool is_blocking(PyObject* manager);
 
+bool is_exit_of_blocking(PyObject* exit) {
+  PyObject* manager = !exit                     ? nullptr
+                      : PyMethod_Check(exit)    ? PyMethod_GET_SELF(exit)
+                      : PyCFunction_Check(exit) ? PyCFunction_GET_SELF(exit)
+                                                : nullptr;
+  return manager && is_blocking(manager);
+}
+
 // Whether one of the function's `with` blocks holds what others would wait for.
 bool is_blocking(const _PyInterpreterFrame& frame) {
   if (PyBytes_GET_SIZE(frame.f_code->co_exceptiontable) == 0) return false;
   for (int exit : blocks_around(frame).exits) {
-    PyObject* function = frame.localsplus[frame.f_code->co_nlocalsplus + exit];
-    PyObject* manager = !function                     ? nullptr
-                        : PyMethod_Check(function)    ? PyMethod_GET_SELF(function)
-                        : PyCFunction_Check(function) ? PyCFunction_GET_SELF(function)
-                                                      : nullptr;
-    if (manager && is_blocking(manager)) return true;
+    if (is_exit_of_blocking(frame.localsplus[frame.f_code->co_nlocalsplus + exit])) return true;
   }
   return false;
 }
@@ -119,24 +123,35 @@ bool is_blocking(PyObject* manager) {
   return found.get() == Py_True;
 }
 
-int line_of(const _PyInterpreterFrame& frame) {
-  const int offset = _PyInterpreterFrame_LASTI(&frame) * static_cast<int>(sizeof(_Py_CODEUNIT));
-  return PyCode_Addr2Line(frame.f_code, offset);
+[[noreturn]] void refuse_lock(PyCodeObject* code, int offset) {
+  const char* file = PyUnicode_AsUTF8(code->co_filename);
+  raise(PyExc_RuntimeError,
+        base::text("weft.map: an example needs a value at ",
+                   graph::position_text(graph::current_position()), " inside a lock (taken by ",
+                   file ? file : "?", ":", PyCode_Addr2Line(code, offset),
+                   "), and would let the other examples go on, which may wait for that lock for "
+                   "ever: read values before it is taken or after it is given back, or use "
+                   "weft.map(batch=False)"));
 }
 
+void refuse_locks_of(const routine::Task& task) {
+  for (const routine::Entered& block : task.entered()) {
+    auto* code = static_cast<PyCodeObject*>(block.routine->source);
+    if (code && is_exit_of_blocking(object_in(block.leave)))
+      refuse_lock(code, block.routine->offsets[block.place]);
+  }
+}
+
+// Of the calls on this stack: frames of Python's and routines that they run.
 void refuse_locks() {
+  const auto* run = static_cast<const routine::Run*>(graph::modes.run);
   for (const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame; frame;
        frame = frame->previous) {
-    if (_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame)) || !is_blocking(*frame))
-      continue;
-    const char* file = PyUnicode_AsUTF8(frame->f_code->co_filename);
-    raise(PyExc_RuntimeError,
-          base::text("weft.map: an example needs a value at ",
-                     graph::position_text(graph::current_position()), " inside a lock (taken by ",
-                     file ? file : "?", ":", line_of(*frame),
-                     "), and would let the other examples go on, which may wait for that lock for "
-                     "ever: read values before it is taken or after it is given back, or use "
-                     "weft.map(batch=False)"));
+    for (; run && run->host_frame == frame; run = run->outer) refuse_locks_of(*run->task);
+    if (!_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame)) && is_blocking(*frame)) {
+      refuse_lock(frame->f_code, _PyInterpreterFrame_LASTI(frame) *
+                                     static_cast<int>(sizeof(_Py_CODEUNIT)));
+    }
   }
 }
 

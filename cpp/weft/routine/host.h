@@ -104,6 +104,8 @@ class Host {
   [[noreturn]] virtual void raise_assertion(const Register* text) = 0;
   [[noreturn]] virtual void raise_again(const Register& exception) = 0;
   virtual void enter(const Register& manager, Register& leave, Register& entered) = 0;
+  // Whether the block switches nothing but modes, which a task that waits takes along.
+  virtual bool is_switch(const Register& leave) = 0;
   virtual void leave(const Register& leave) = 0;
   virtual bool leave_by(const Register& leave, const Register& exception) = 0;
   // The exception that is handled now; returns what was handled before.

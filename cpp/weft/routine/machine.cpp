@@ -103,6 +103,7 @@ bool Task::begin(const Callee& callee, const Arguments& arguments) {
 Task::Outcome Task::run() {
   for (;;) {
     try {
+      if (std::exchange(has_parked_, false)) step_after_wait();
       return go_on<false>();
     } catch (const Raised&) {
     } catch (...) {
@@ -110,6 +111,22 @@ Task::Outcome Task::run() {
     }
     if (!find_handler()) throw Raised{};
   }
+}
+
+// A value that is not there now cannot be computed: who reads it says why.
+void Task::step_after_wait() {
+  struct Guard {
+    bool& may_park;
+    ~Guard() { may_park = true; }
+  } const guard{may_park_};
+  may_park_ = false;
+  step();
+}
+
+void Task::end() {
+  may_park_ = false;
+  if (!find_handler()) throw Raised{};
+  run();
 }
 
 // Leaves frames until one of them handles the error that the host has noted.
@@ -132,6 +149,36 @@ bool Task::find_handler() {
   return false;
 }
 
+// Calls with arguments that lie where is listed, behind their names; the receiver goes before them.
+// The task is then behind the call, or in it. True: it must wait.
+bool Task::call(int32_t function, int32_t receiver, const int32_t* listed, int32_t target) {
+  const HostObject names =
+      listed[0] < 0 ? nullptr : frames_.back().routine->constants[listed[0]].object();
+  const Callee callee = host->find_callee(read(frames_.back(), function));
+  if (callee.routine) reserve(callee.routine->registers);
+  const Frame& frame = frames_.back();
+  Registers given;
+  if (receiver != none) given.push_back(&read(frame, receiver));
+  for (int32_t i = 0; i < listed[1]; ++i) given.push_back(&read(frame, listed[2 + i]));
+  const Arguments arguments{given, names};
+  if (callee.routine) {
+    count_step();
+    if (start(callee, target,
+              [&](Register* into) { return host->bind(callee, arguments, into); }))
+      return false;
+  }
+  return call_host(read(frames_.back(), function), arguments, target);
+}
+
+bool Task::call_host(const Register& function, const Arguments& arguments, int32_t target) {
+  if (may_wait() && (has_parked_ = host->call_must_wait(function, arguments))) return true;
+  Register result = host->call(function, arguments);
+  Frame& frame = frames_.back();
+  stack_[frame.begin + target] = std::move(result);
+  frame.place = frame.after;
+  return false;
+}
+
 template <bool one_step>
 Task::Outcome Task::go_on() {
   Frame* frame = &frames_.back();
@@ -144,8 +191,12 @@ Task::Outcome Task::go_on() {
   };
   const int32_t* at = code + frame->place;
   const auto reg = [&](int operand) -> Register& { return registers[at[operand]]; };
+  const auto in_at = [&](int32_t number) -> const Register& {
+    return number >= 0 ? registers[number] : frame->routine->constants[constant_of(number)];
+  };
+  const auto in = [&](int operand) -> const Register& { return in_at(at[operand]); };
   const auto optional = [&](int operand) -> const Register* {
-    return at[operand] < 0 ? nullptr : registers + at[operand];
+    return at[operand] == none ? nullptr : &in(operand);
   };
   const auto name = [&](int operand) { return frame->routine->names[at[operand]]; };
   const auto cache = [&]() -> Cache& {
@@ -155,16 +206,16 @@ Task::Outcome Task::go_on() {
   };
   // A count and registers, from that operand on.
   const auto several = [&](int operand, Registers& found) {
-    for (int32_t i = 0; i < at[operand]; ++i) found.push_back(registers + at[operand + 1 + i]);
+    for (int32_t i = 0; i < at[operand]; ++i) found.push_back(&in_at(at[operand + 1 + i]));
   };
   const auto go_to = [&](int32_t place) {
     if (place <= frame->place) count_step();
     frame->place = place;
   };
   const auto waits = [&](const Register& value) {
-    if (!may_park_ || !value.is_object() || !host->must_wait(value)) return false;
+    if (!value.is_object() || !may_wait() || !host->must_wait(value)) return false;
     host->wait_for(value);
-    return true;
+    return has_parked_ = true;
   };
   const auto truth = [&](const Register& value) {
     switch (value.tag()) {
@@ -179,46 +230,26 @@ Task::Outcome Task::go_on() {
         return host->truth(value);
     }
   };
-  // Calls with arguments that lie in registers from that operand on; the receiver goes before them.
-  enum class Called { by_host, pushed, parked };
-  const auto call = [&](const Register& function, const Register* receiver, int operand) {
-    const HostObject names =
-        at[operand] < 0 ? nullptr : frame->routine->constants[at[operand]].object();
-    const Callee callee = host->find_callee(function);
-    if (callee.routine) reserve(callee.routine->registers);
-    const ptrdiff_t function_at = &function - registers;
-    const ptrdiff_t receiver_at = receiver ? receiver - registers : 0;
-    registers = stack_ + frame->begin;
-    Registers given;
-    if (receiver) given.push_back(registers + receiver_at);
-    several(operand + 1, given);
-    const Arguments arguments{given, names};
-    if (callee.routine) {
-      const auto bind = [&](Register* into) { return host->bind(callee, arguments, into); };
-      count_step();
-      if (start(callee, at[1], bind)) return Called::pushed;
-      frame = &frames_.back();
-    }
-    const Register& called = registers[function_at];
-    if (may_park_ && host->call_must_wait(called, arguments)) return Called::parked;
-    Register result = host->call(called, arguments);
-    reg(1) = std::move(result);
-    return Called::by_host;
-  };
-
   // Whether the ops from here on have been recorded, and the task is behind them.
   const auto recorded = [&] {
-    if (one_step || !segments || !segments->are_wanted() || !segments->record(*this)) return false;
+    if (one_step || !segments) return false;
+    const auto& sites = frame->routine->sites;
+    if (!sites.empty() && sites[frame->place] && sites[frame->place]->is_general) return false;
+    if (!segments->are_wanted() || !segments->record(*this)) return false;
     look_again();
     return true;
   };
 
-  for (bool is_first = true;; is_first = false) {
-    if (one_step && !is_first) return Outcome::finished;
+  struct Counting {
+    int64_t done = 0;
+    ~Counting() { counts.instructions += done; }
+  } counting;
+  for (;; ++counting.done) {
+    if (one_step && counting.done > 0) return Outcome::finished;
     at = code + frame->place;
     switch (static_cast<Opcode>(*at)) {
       case Opcode::move_:
-        reg(1) = reg(2);
+        reg(1) = in(2);
         frame->place += 3;
         break;
       case Opcode::constant_:
@@ -226,11 +257,11 @@ Task::Outcome Task::go_on() {
         frame->place += 3;
         break;
       case Opcode::unbind_:
-        reg(1).clear();
-        frame->place += 2;
+        for (int32_t i = 0; i < at[1]; ++i) reg(2 + i).clear();
+        frame->place += 2 + at[1];
         break;
       case Opcode::check_:
-        if (!reg(1).is_bound()) host->fail_unbound(name(2), false);
+        if (!in(1).is_bound()) host->fail_unbound(name(2), false);
         frame->place += 3;
         break;
       case Opcode::delete_:
@@ -243,7 +274,7 @@ Task::Outcome Task::go_on() {
         frame->place += 3;
         break;
       case Opcode::set_global_:
-        host->set_global(frame->function.object(), name(1), &reg(2));
+        host->set_global(frame->function.object(), name(1), &in(2));
         frame->place += 3;
         break;
       case Opcode::delete_global_:
@@ -256,40 +287,40 @@ Task::Outcome Task::go_on() {
         frame->place += 2;
         break;
       case Opcode::read_cell_: {
-        Register content = host->read_cell(reg(2));
+        Register content = host->read_cell(in(2));
         if (!content.is_bound()) host->fail_unbound(name(3), at[4] != 0);
         reg(1) = std::move(content);
         frame->place += 5;
         break;
       }
       case Opcode::write_cell_:
-        host->write_cell(reg(1), reg(2));
+        host->write_cell(in(1), in(2));
         frame->place += 3;
         break;
       case Opcode::empty_cell_:
-        if (!host->read_cell(reg(1)).is_bound()) host->fail_unbound(name(2), at[3] != 0);
-        host->write_cell(reg(1), Register());
+        if (!host->read_cell(in(1)).is_bound()) host->fail_unbound(name(2), at[3] != 0);
+        host->write_cell(in(1), Register());
         frame->place += 4;
         break;
 
       case Opcode::unary_: {
-        if (reg(3).is_object() && recorded()) break;
+        if (in(3).is_object() && recorded()) break;
         const auto which = static_cast<Unary>(at[2]);
         if (which == Unary::not_) {
-          if (waits(reg(3))) return Outcome::parked;
-          reg(1) = Register::of(!truth(reg(3)));
+          if (waits(in(3))) return Outcome::parked;
+          reg(1) = Register::of(!truth(in(3)));
         } else {
-          reg(1) = host->unary(which, reg(3));
+          reg(1) = host->unary(which, in(3));
         }
         frame->place += 4;
         break;
       }
       case Opcode::binary_: {
-        if ((reg(3).is_object() || reg(4).is_object()) && recorded()) break;
+        if ((in(3).is_object() || in(4).is_object()) && recorded()) break;
         const auto which = static_cast<Binary>(at[2]);
         Register result;
-        if (!of_numbers(which, reg(3), reg(4), result))
-          result = host->binary(which, reg(3), reg(4));
+        if (!of_numbers(which, in(3), in(4), result))
+          result = host->binary(which, in(3), in(4));
         reg(1) = std::move(result);
         frame->place += 5;
         break;
@@ -297,34 +328,34 @@ Task::Outcome Task::go_on() {
       case Opcode::inplace_: {
         const auto which = static_cast<Binary>(at[2]);
         Register result;
-        if (!of_numbers(which, reg(3), reg(4), result))
-          result = host->inplace(which, reg(3), reg(4));
+        if (!of_numbers(which, in(3), in(4), result))
+          result = host->inplace(which, in(3), in(4));
         reg(1) = std::move(result);
         frame->place += 5;
         break;
       }
       case Opcode::compare_: {
-        if ((reg(3).is_object() || reg(4).is_object()) && recorded()) break;
+        if ((in(3).is_object() || in(4).is_object()) && recorded()) break;
         const auto which = static_cast<Comparison>(at[2]);
         Register result;
-        if (!compare_numbers(which, reg(3), reg(4), result))
-          result = host->compare(which, reg(3), reg(4));
+        if (!compare_numbers(which, in(3), in(4), result))
+          result = host->compare(which, in(3), in(4));
         reg(1) = std::move(result);
         frame->place += 5;
         break;
       }
       case Opcode::is_:
-        reg(1) = Register::of(host->is_same(reg(2), reg(3)));
+        reg(1) = Register::of(host->is_same(in(2), in(3)));
         frame->place += 4;
         break;
       case Opcode::is_not_:
-        reg(1) = Register::of(!host->is_same(reg(2), reg(3)));
+        reg(1) = Register::of(!host->is_same(in(2), in(3)));
         frame->place += 4;
         break;
       case Opcode::in_:
       case Opcode::not_in_: {
-        if (waits(reg(2)) || waits(reg(3))) return Outcome::parked;
-        const bool found = host->contains(reg(3), reg(2));
+        if (waits(in(2)) || waits(in(3))) return Outcome::parked;
+        const bool found = host->contains(in(3), in(2));
         reg(1) = Register::of(found == (static_cast<Opcode>(*at) == Opcode::in_));
         frame->place += 4;
         break;
@@ -334,32 +365,32 @@ Task::Outcome Task::go_on() {
         go_to(at[1]);
         break;
       case Opcode::jump_if_:
-        if (waits(reg(1))) return Outcome::parked;
-        go_to(truth(reg(1)) ? at[2] : frame->place + 3);
+        if (waits(in(1))) return Outcome::parked;
+        go_to(truth(in(1)) ? at[2] : frame->place + 3);
         break;
       case Opcode::jump_unless_:
-        if (waits(reg(1))) return Outcome::parked;
-        go_to(truth(reg(1)) ? frame->place + 3 : at[2]);
+        if (waits(in(1))) return Outcome::parked;
+        go_to(truth(in(1)) ? frame->place + 3 : at[2]);
         break;
       case Opcode::jump_if_none_:
-        go_to(reg(1).is_none() ? at[2] : frame->place + 3);
+        go_to(in(1).is_none() ? at[2] : frame->place + 3);
         break;
       case Opcode::jump_unless_builtin_:
-        go_to(host->is_builtin(reg(1), name(2)) ? frame->place + 4 : at[3]);
+        go_to(host->is_builtin(in(1), name(2)) ? frame->place + 4 : at[3]);
         break;
       case Opcode::iterate_:
-        reg(1) = host->iterate(reg(2));
+        reg(1) = host->iterate(in(2));
         frame->place += 3;
         break;
       case Opcode::next_:
-        if (host->next(reg(2), reg(1))) {
+        if (host->next(in(2), reg(1))) {
           frame->place += 4;
         } else {
           go_to(at[3]);
         }
         break;
       case Opcode::return_: {
-        Register result = std::move(reg(1));
+        Register result = at[1] < 0 ? in(1) : std::move(reg(1));
         const int32_t target = frame->target;
         pop();
         if (frames_.empty()) {
@@ -375,7 +406,7 @@ Task::Outcome Task::go_on() {
       case Opcode::tuple_:
       case Opcode::list_:
         // What is joined in the next op.
-        if (at[2] > 0 && reg(3).is_object() && recorded()) break;
+        if (at[2] > 0 && in(3).is_object() && recorded()) break;
         [[fallthrough]];
       case Opcode::set_:
       case Opcode::dict_: {
@@ -400,39 +431,39 @@ Task::Outcome Task::go_on() {
         break;
       }
       case Opcode::slice_:
-        reg(1) = host->slice(reg(2), reg(3), reg(4));
+        reg(1) = host->slice(in(2), in(3), in(4));
         frame->place += 5;
         break;
       case Opcode::append_:
-        host->append(reg(1), reg(2));
+        host->append(in(1), in(2));
         frame->place += 3;
         break;
       case Opcode::extend_:
-        host->extend(reg(1), reg(2));
+        host->extend(in(1), in(2));
         frame->place += 3;
         break;
       case Opcode::add_:
-        host->add(reg(1), reg(2));
+        host->add(in(1), in(2));
         frame->place += 3;
         break;
       case Opcode::put_:
-        host->put(reg(1), reg(2), reg(3));
+        host->put(in(1), in(2), in(3));
         frame->place += 4;
         break;
       case Opcode::update_:
-        host->update(reg(1), reg(2));
+        host->update(in(1), in(2));
         frame->place += 3;
         break;
       case Opcode::merge_:
-        host->merge(reg(1), reg(2), reg(3));
+        host->merge(in(1), in(2), in(3));
         frame->place += 4;
         break;
       case Opcode::freeze_:
-        reg(1) = host->freeze(reg(2));
+        reg(1) = host->freeze(in(2));
         frame->place += 3;
         break;
       case Opcode::spread_:
-        reg(1) = host->spread(reg(2), reg(3));
+        reg(1) = host->spread(in(2), in(3));
         frame->place += 4;
         break;
       case Opcode::unpack_:
@@ -442,77 +473,65 @@ Task::Outcome Task::go_on() {
         base::SmallVector<Register*, 8> targets;
         for (int32_t i = 0; i < at[count_at]; ++i)
           targets.push_back(registers + at[count_at + 1 + i]);
-        host->unpack(reg(1), std::span(targets.data(), targets.size()), has_star ? at[2] : -1);
+        host->unpack(in(1), std::span(targets.data(), targets.size()), has_star ? at[2] : -1);
         frame->place += count_at + 1 + at[count_at];
         break;
       }
 
       case Opcode::get_attribute_:
-        reg(1) = host->get_attribute(reg(2), name(3), cache());
+        reg(1) = host->get_attribute(in(2), name(3), cache());
         frame->place += 4;
         break;
       case Opcode::set_attribute_:
-        host->set_attribute(reg(1), name(2), reg(3));
+        host->set_attribute(in(1), name(2), in(3));
         frame->place += 4;
         break;
       case Opcode::delete_attribute_:
-        host->delete_attribute(reg(1), name(2));
+        host->delete_attribute(in(1), name(2));
         frame->place += 3;
         break;
       case Opcode::get_item_:
-        if (reg(2).is_object() && recorded()) break;
-        if (may_park_ && host->item_must_wait(reg(2), reg(3))) return Outcome::parked;
-        reg(1) = host->get_item(reg(2), reg(3));
+        if (in(2).is_object() && recorded()) break;
+        if (may_wait() && (has_parked_ = host->item_must_wait(in(2), in(3))))
+          return Outcome::parked;
+        reg(1) = host->get_item(in(2), in(3));
         frame->place += 4;
         break;
       case Opcode::set_item_:
-        host->set_item(reg(1), reg(2), reg(3));
+        host->set_item(in(1), in(2), in(3));
         frame->place += 4;
         break;
       case Opcode::delete_item_:
-        host->delete_item(reg(1), reg(2));
+        host->delete_item(in(1), in(2));
         frame->place += 3;
         break;
 
-      case Opcode::call_: {
-        if (reg(2).is_object() && recorded()) break;
+      case Opcode::call_:
+        if (in(2).is_object() && recorded()) break;
         frame->after = frame->place + 5 + at[4];
-        const Called called = call(reg(2), nullptr, 3);
-        if (called == Called::parked) return Outcome::parked;
-        if (called == Called::pushed) {
-          look_again();
-        } else {
-          frame->place = frame->after;
-        }
+        if (call(at[2], none, at + 3, at[1])) return Outcome::parked;
+        look_again();
         break;
-      }
       case Opcode::method_: {
         Register function, receiver;
-        host->get_method(reg(3), name(4), cache(), function, receiver);
+        host->get_method(in(3), name(4), cache(), function, receiver);
         reg(1) = std::move(function);
         reg(2) = std::move(receiver);
         frame->place += 5;
         break;
       }
-      case Opcode::call_method_: {
-        if (reg(2).is_object() && recorded()) break;
+      case Opcode::call_method_:
+        if (in(2).is_object() && recorded()) break;
         frame->after = frame->place + 6 + at[5];
-        const Register& receiver = reg(3);
-        const Called called = call(reg(2), receiver.is_bound() ? &receiver : nullptr, 4);
-        if (called == Called::parked) return Outcome::parked;
-        if (called == Called::pushed) {
-          look_again();
-        } else {
-          frame->place = frame->after;
-        }
+        if (call(at[2], in(3).is_bound() ? at[3] : none, at + 4, at[1])) return Outcome::parked;
+        look_again();
         break;
-      }
       case Opcode::call_spread_: {
         frame->after = frame->place + 5;
-        const Callee callee = host->find_callee(reg(2));
+        const Callee callee = host->find_callee(in(2));
         if (callee.routine) reserve(callee.routine->registers);
         registers = stack_ + frame->begin;
-        const Register *positional = &reg(3), *named = optional(4);
+        const Register *positional = &in(3), *named = optional(4);
         const auto bind = [&](Register* into) {
           return host->bind_spread(callee, *positional, named, into);
         };
@@ -523,13 +542,13 @@ Task::Outcome Task::go_on() {
           break;
         }
         frame = &frames_.back();
-        Register result = host->call_spread(reg(2), *positional, named);
+        Register result = host->call_spread(in(2), *positional, named);
         reg(1) = std::move(result);
         frame->place = frame->after;
         break;
       }
       case Opcode::super_attribute_:
-        reg(1) = host->super_attribute(reg(2), reg(3), name(4));
+        reg(1) = host->super_attribute(in(2), in(3), name(4));
         frame->place += 5;
         break;
       case Opcode::function_: {
@@ -547,15 +566,15 @@ Task::Outcome Task::go_on() {
         frame->after = frame->place + 5 + at[4];
         Register* given = stack_ + used_;
         push(nested, frame->function, at[1]);
-        given[0] = reg(3);
-        for (int32_t i = 0; i < at[4]; ++i) given[nested->free_begin + i] = reg(5 + i);
+        given[0] = in(3);
+        for (int32_t i = 0; i < at[4]; ++i) given[nested->free_begin + i] = in(5 + i);
         look_again();
         break;
       }
 
       case Opcode::format_:
-        if (waits(reg(2))) return Outcome::parked;
-        reg(1) = host->format(reg(2), at[3], optional(4));
+        if (waits(in(2))) return Outcome::parked;
+        reg(1) = host->format(in(2), at[3], optional(4));
         frame->place += 5;
         break;
       case Opcode::join_text_: {
@@ -575,26 +594,29 @@ Task::Outcome Task::go_on() {
         break;
       case Opcode::raise_again_:
         is_noted_ = true;
-        host->raise_again(reg(1));
+        host->raise_again(in(1));
         break;
       case Opcode::enter_: {
         Register leave, entered;
-        host->enter(reg(3), leave, entered);
+        host->enter(in(3), leave, entered);
+        if (!host->is_switch(leave)) entered_.push_back({leave, frame->routine, frame->place});
         reg(1) = std::move(leave);
         reg(2) = std::move(entered);
         frame->place += 4;
         break;
       }
       case Opcode::leave_:
-        host->leave(reg(1));
+        if (!host->is_switch(in(1))) entered_.pop_back();
+        host->leave(in(1));
         frame->place += 2;
         break;
       case Opcode::leave_by_:
-        reg(1) = Register::of(host->leave_by(reg(2), reg(3)));
+        if (!host->is_switch(in(2))) entered_.pop_back();
+        reg(1) = Register::of(host->leave_by(in(2), in(3)));
         frame->place += 4;
         break;
       case Opcode::handle_:
-        handled_.push_back(host->exchange_handled(reg(1)));
+        handled_.push_back(host->exchange_handled(in(1)));
         frame->place += 2;
         break;
       case Opcode::handled_:
@@ -603,7 +625,7 @@ Task::Outcome Task::go_on() {
         frame->place += 1;
         break;
       case Opcode::matches_:
-        reg(1) = Register::of(host->matches(reg(2), reg(3)));
+        reg(1) = Register::of(host->matches(in(2), in(3)));
         frame->place += 4;
         break;
     }

@@ -24,6 +24,13 @@ struct Frame {
   int64_t module_before = 0;
 };
 
+// A `with` block of what others must not see.
+struct Entered {
+  Register leave;
+  RoutineRef routine;
+  int32_t place;
+};
+
 class Task {
  public:
   enum class Outcome { finished, parked };
@@ -38,9 +45,12 @@ class Task {
 
   // Until it has ended, or needs a value that others may be needed with. Throws Raised.
   Outcome run();
+  // Leaves it by the error that the host has noted; what handles that runs, and parks no more.
+  void end();
   Register take_result() { return std::move(result_); }
 
   std::span<const Frame> frames() const { return frames_; }
+  std::span<const Entered> entered() const { return entered_; }  // the blocks that it is in
 
   // For segments, which are noted from a copy of a task and let a task go on elsewhere.
   std::span<Frame> open_frames() { return frames_; }
@@ -58,6 +68,14 @@ class Task {
   bool start(const Callee& callee, int32_t target, const Bind& bind);
   template <bool one_step>
   Outcome go_on();
+  bool call(int32_t function, int32_t receiver, const int32_t* listed, int32_t target);
+  const Register& read(const Frame& frame, int32_t number) const {
+    return number >= 0 ? stack_[frame.begin + number] : frame.routine->constants[constant_of(number)];
+  }
+  bool call_host(const Register& function, const Arguments& arguments, int32_t target);
+  // Inside `with` and `except` the host waits, who keeps what they have changed.
+  bool may_wait() const { return may_park_ && entered_.empty() && handled_.empty(); }
+  void step_after_wait();
   bool find_handler();
 
   std::vector<Frame> frames_;
@@ -66,6 +84,8 @@ class Task {
   std::vector<Register> handled_;  // what was handled before each exception that is handled now
   Register result_;
   bool may_park_;
+  bool has_parked_ = false;
+  std::vector<Entered> entered_;
   bool is_noted_ = false;  // the error has been in this frame before
 };
 

@@ -42,11 +42,15 @@ class Register {
   }
   Register(Register&& other) noexcept
       : tag_(std::exchange(other.tag_, Tag::unbound)), integer_(other.integer_) {}
-  Register& operator=(Register other) noexcept {
-    std::swap(tag_, other.tag_);
-    std::swap(integer_, other.integer_);
+  Register& operator=(Register&& other) noexcept {
+    const Tag tag = std::exchange(other.tag_, Tag::unbound);
+    const int64_t content = other.integer_;
+    clear();
+    tag_ = tag;
+    integer_ = content;
     return *this;
   }
+  Register& operator=(const Register& other) noexcept { return *this = Register(other); }
   ~Register() { clear(); }
   void clear() noexcept {
     if (std::exchange(tag_, Tag::unbound) == Tag::object) release(object_);

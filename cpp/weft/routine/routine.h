@@ -31,6 +31,10 @@ inline constexpr InstructionKind instruction_kinds[] = {
 #undef INSTRUCTION
 };
 
+// As an operand that is read: a constant is a negative number below that of none.
+inline constexpr int32_t none = -1;
+inline size_t constant_of(int32_t operand) { return static_cast<size_t>(-2 - operand); }
+
 // Passes on the letter and number of each operand of the instruction there; returns its length.
 template <class Visit>
 int32_t visit_operands(const int32_t* at, const Visit& visit) {

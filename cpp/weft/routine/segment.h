@@ -13,8 +13,15 @@ struct Routine;
 
 // What is known of the segments that begin at one place of a routine.
 struct Site {
+  bool is_general = false;  // nothing: its ops are recorded one by one
   virtual ~Site() = default;
 };
+
+// What this thread's tasks have done until now.
+struct Counts {
+  int64_t instructions = 0, segments = 0, ops = 0;  // ops of segments
+};
+inline thread_local constinit Counts counts;
 
 class Segments {
  public:

@@ -153,10 +153,16 @@ class Check {
     };
     switch (operand.letter) {
       case 'R':
-        if (operand.number == -1 && at.opcode != Opcode::call_method_) return;
+        if (operand.number == none && at.opcode != Opcode::call_method_) return;
+        [[fallthrough]];
+      case 'r':
+        if (operand.number < none && at.opcode != Opcode::check_) {
+          if (constant_of(operand.number) >= routine_.constants.size())
+            fail_at(at, "there is no constant ", constant_of(operand.number));
+          return;
+        }
         [[fallthrough]];
       case 'w':
-      case 'r':
         return within(routine_.registers, "register");
       case 'K':
         if (operand.number == -1) return;
@@ -354,10 +360,13 @@ class Check {
     }
   }
 
+  static Kinds kinds_of(const State& state, int32_t operand) {
+    return operand < 0 ? kind::value : state.registers[operand];
+  }
   void require(const Instruction& at, const State& state, size_t operand, Kinds wanted) const {
     const int32_t number = at.operands[operand].number;
-    if (number < 0) return;  // none
-    const Kinds found = state.registers[number];
+    if (number == none) return;
+    const Kinds found = kinds_of(state, number);
     if (found & ~wanted) {
       fail_at(at, "register ", number, " may hold ", kinds_text(found & ~wanted), ", not ",
               wanted == bound ? "a value" : kinds_text(wanted));
@@ -419,7 +428,7 @@ class Check {
   static Kinds result_of(const Instruction& at, const State& state) {
     switch (at.opcode) {
       case Opcode::move_:
-        return state.registers[at.operands[1].number];
+        return kinds_of(state, at.operands[1].number);
       case Opcode::unbind_:
       case Opcode::delete_:
         return kind::unbound;
@@ -459,7 +468,8 @@ class Check {
     bool is_first = true;
     for (const Operand& operand : at.operands) {
       if (operand.letter != 'w') continue;
-      state.registers[operand.number] = is_first ? result : kind::value;
+      const bool has_result = is_first || at.opcode == Opcode::unbind_;
+      state.registers[operand.number] = has_result ? result : kind::value;
       is_first = false;
     }
     if (at.opcode == Opcode::method_) state.registers[at.operands[1].number] |= kind::unbound;

@@ -67,6 +67,9 @@ class _Mode:
         return call
 
 
+_core.set_switch_type(_Mode)
+
+
 class _GradMode(_Mode):
     __slots__ = ()
     _wanted = False

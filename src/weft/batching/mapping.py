@@ -107,6 +107,11 @@ class Hub:
                     fiber.throw(GreenletExit)
             except BaseException as raised:  # noqa: BLE001 - the others must end as well
                 error = raised
+        for source in self.sources:
+            try:
+                source.end()
+            except BaseException as raised:  # noqa: BLE001 - as above
+                error = raised
         # Nothing of this is left for the garbage collector. While it collects, a thread that ends
         # would not find who refers to its outermost greenlet, and free it.
         for waiting in (self.ready, self.parked, self.waiting, self.sources):
@@ -200,6 +205,9 @@ class Streams:
 class Fibers:
     """The examples of one map: at most `width` of them are under way at one time."""
 
+    no_more: object = _NO_MORE
+    in_progress: object = _RUNNING
+
     def __init__(
         self,
         hub: Hub,
@@ -228,7 +236,8 @@ class Fibers:
         self.modes = _core.keep_modes()
         self.context = copy_context()
         self.streams = Streams()
-        self.take = partial(next, examples, _NO_MORE) if type(examples) in _PLAIN else self._take
+        self.is_plain = type(examples) in _PLAIN
+        self.take = partial(next, examples, _NO_MORE) if self.is_plain else self._take
         hub.sources.append(self)
         self.start_fiber()
 
@@ -250,6 +259,9 @@ class Fibers:
                 self._run_next()
         except GreenletExit:
             return
+        self._stop()
+
+    def _stop(self) -> None:
         self.running -= 1
         if self.running == 0:
             self.hub.sources.remove(self)
@@ -268,11 +280,9 @@ class Fibers:
         try:
             self.results[index] = self.function(example)
         except GreenletExit as error:
-            if self.hub.closed:
-                raise
-            self._fail(index, error)
+            self.leave(index, error)
         except Exception as error:  # noqa: BLE001 - it is raised again, or given back
-            self._fail(index, error)
+            self.fail(index, error)
 
     def _take(self) -> Any:
         self.taking = True
@@ -286,7 +296,14 @@ class Fibers:
             self.taking = False
         return example
 
-    def _fail(self, index: int, error: BaseException) -> None:
+    def leave(self, index: int, error: BaseException) -> None:
+        """Take an exception that is no error: it ends the map, unless an example ended itself."""
+        if self.hub.closed or not isinstance(error, GreenletExit):
+            raise error
+        self.fail(index, error)
+
+    def fail(self, index: int, error: BaseException) -> None:
+        """Take an example's exception."""
         self.results[index] = _with_note(error, index)
         if self.error is None or index < self.error[0]:
             self.error = (index, error)
@@ -305,6 +322,9 @@ class Fibers:
                 return False
         return True
 
+    def end(self) -> None:
+        """End what is under way without a fiber of its own."""
+
     def finish(self) -> list[Any]:
         """Return the results, or raise the first example's exception."""
         if self.error is not None and not self.keep_errors:
@@ -312,6 +332,62 @@ class Fibers:
         if self.source_error is not None:
             raise self.source_error
         return self.results
+
+
+class Tasks(Fibers):
+    """The same for a compiled function, whose examples need no stack of Python's.
+
+    One fiber runs many of them. Where Python parks inside one, another fiber takes the rest.
+    """
+
+    def __init__(self, hub: Hub, function: _core.CompiledCall, *given: Any) -> None:
+        self.tasks = _core.Tasks(function)
+        self.waits = False  # a fiber waits with those that are parked
+        super().__init__(hub, function, *given)
+
+    def start_fiber(self) -> bool:
+        """Make one more fiber, if there is something to do for it."""
+        has_examples = not (self.exhausted or self.taking) and self.tasks.alive < self.width
+        if self.waits or not (has_examples or self.tasks.has_more):
+            return False
+        self.running += 1
+        fiber: Any = greenlet(self._run, self.hub.greenlet)
+        fiber.depth = self.depth
+        self.hub.ready.append(fiber)
+        return True
+
+    def _run(self) -> None:
+        try:
+            while self.tasks.drive(self) and not self.waits:
+                self.waits = True
+                self.tasks.rest()
+                try:
+                    self.hub.park()
+                finally:
+                    self.waits = False
+                self.tasks.wake()
+        except GreenletExit:
+            return
+        self._stop()
+
+    def end(self) -> None:
+        """End the examples that wait."""
+        self.tasks.end(GreenletExit)
+
+
+def _examples(hub: Hub, function: Callable[[Any], Any], *given: Any) -> Fibers:
+    call = _compiled(function)
+    if call is None or not _core.runs_routines():
+        return Fibers(hub, function, *given)
+    return Tasks(hub, call, *given)
+
+
+def _compiled(function: Any) -> _core.CompiledCall | None:
+    """Return the call of a function or module that `weft.compile` has made."""
+    if isinstance(function, _core.CompiledCall):
+        return function
+    as_call = getattr(type(function), "_as_call", None)
+    return None if as_call is None else as_call(function)
 
 
 def _with_note(error: BaseException, index: int) -> BaseException:
@@ -508,7 +584,7 @@ def _outermost(
     def run() -> list[Any]:
         nonlocal fibers
         _running.hub = hub
-        fibers = Fibers(hub, function, examples, width, return_exceptions, lambda: None)
+        fibers = _examples(hub, function, examples, width, return_exceptions, lambda: None)
         while hub and not fibers.failed:
             hub.turn()
         _core.watch_map(min(width, len(fibers.results)))
@@ -536,7 +612,7 @@ def _nested(
         raise GreenletExit
     _core.refuse_inside_locks()
     waiting = getcurrent()
-    fibers = Fibers(
+    fibers = _examples(
         hub, function, examples, width, return_exceptions, lambda: hub.ready.append(waiting)
     )
     hub.wait()

@@ -85,6 +85,7 @@ class Assembler:
         self.registers = 0
         self._free: list[int] = []
         self._offset = 0
+        self._unbinding = -1  # where the count of the last instruction is, if that unbinds
 
     # ---- Registers
 
@@ -118,6 +119,7 @@ class Assembler:
 
     def emit(self, name: str, *operands: int | Label) -> None:
         """Add an instruction."""
+        self._unbinding = -1
         self._unit(NUMBERS[name])
         for operand in operands:
             if isinstance(operand, Label):
@@ -125,6 +127,14 @@ class Assembler:
                 self._unit(operand.place)
             else:
                 self._unit(operand)
+
+    def unbind(self, register: int) -> None:
+        """Let go of what a register holds; one instruction does so for several."""
+        if self._unbinding < 0:
+            self.emit("unbind", 0)
+            self._unbinding = len(self.code) - 1
+        self.code[self._unbinding] += 1
+        self._unit(register)
 
     def _unit(self, number: int) -> None:
         self.code.append(number)
@@ -149,6 +159,7 @@ class Assembler:
 
     def mark(self, label: Label) -> None:
         """Let a label be here."""
+        self._unbinding = -1
         label.place = len(self.code)
         for use in label.uses:
             self.code[use] = label.place
@@ -157,6 +168,7 @@ class Assembler:
 
     def open(self, region: Region) -> None:
         """From here on, exceptions go on at the region's label."""
+        self._unbinding = -1
         region.begin = len(self.code)
         self.regions.append(region)
 
@@ -166,6 +178,7 @@ class Assembler:
         self._end_stretch(region)
 
     def _end_stretch(self, region: Region) -> None:
+        self._unbinding = -1
         if len(self.code) > region.begin:
             self.handlers.append((region, (region.begin, len(self.code))))
 
@@ -179,6 +192,7 @@ class Assembler:
         try:
             yield
         finally:
+            self._unbinding = -1
             for region in left:
                 region.begin = len(self.code)
             self.regions[count:] = left

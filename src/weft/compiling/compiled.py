@@ -118,6 +118,12 @@ class CompiledModule(Module):
             return _call_with_hooks(module, args, kwargs)
         return _core.CompiledCall(module)(*args, **kwargs)
 
+    def _as_call(self) -> _core.CompiledCall | None:
+        """Return what a map calls for each example; None: hooks are called around it."""
+        module = self._orig_mod
+        is_plain = _is_plain(module) and not (self.__dict__.get("_hooks") or module._hooks)
+        return _core.CompiledCall(module) if is_plain else None
+
     def __getattribute__(self, name: str) -> Any:
         if name == "training":
             return self._orig_mod.training

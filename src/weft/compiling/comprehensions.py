@@ -132,7 +132,7 @@ class Comprehensions(Functions):
             self.asm.at(following.iter)
             self.asm.emit("iterate", inner, iterable)
             self._loops(node, place + 1, inner, body)
-            self.asm.emit("unbind", inner)
+            self.asm.unbind(inner)
             self.asm.give_back(inner)
         else:
             body()

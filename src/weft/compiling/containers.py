@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from weft.compiling.operators import Operators, folded
+from weft.compiling.operators import Operators
+from weft.compiling.writing import folded
 
 
 class Containers(Operators):

@@ -54,7 +54,7 @@ class Control(Statements):
             block = self.blocks.pop()
             if isinstance(block, Loop):
                 if block.iterator is not None:
-                    self.asm.emit("unbind", block.iterator)
+                    self.asm.unbind(block.iterator)
             else:
                 with self.asm.outside(block.regions):
                     block.leave()
@@ -93,7 +93,7 @@ class Control(Statements):
         self._leave_blocks(place + 1)
         with self.asm.outside(loop.regions):
             if not keeps_iterator and loop.iterator is not None:
-                self.asm.emit("unbind", loop.iterator)
+                self.asm.unbind(loop.iterator)
             self.asm.emit("jump", where(loop))
 
     def do_If(self, node: ast.If) -> None:
@@ -156,7 +156,7 @@ class Control(Statements):
         self.asm.at(node.iter)
         self.asm.emit("jump", loop.again)
         self.asm.mark(otherwise)
-        self.asm.emit("unbind", iterator)
+        self.asm.unbind(iterator)
         self.bound = set(before)
         self.statements(node.orelse)
         self.asm.mark(loop.end)

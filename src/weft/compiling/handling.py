@@ -39,7 +39,7 @@ class Handling(Control):
         self.blocks.append(block)
         if item.optional_vars is not None:
             self.store(item.optional_vars, entered)
-        self.asm.emit("unbind", entered)
+        self.asm.unbind(entered)
         self._with(node, place + 1)
         self.blocks.pop()
         self.asm.close(region)
@@ -60,7 +60,7 @@ class Handling(Control):
         self.asm.give_back(swallowed)
         self.asm.close(again)
         self.asm.emit("handled")
-        self.asm.emit("unbind", error)
+        self.asm.unbind(error)
         self.asm.emit("jump", end)
         self.asm.mark(raised)
         self.asm.emit("handled")
@@ -69,7 +69,7 @@ class Handling(Control):
         self.asm.emit("handled")
         self.asm.emit("raise_again", again.register)
         self.asm.mark(end)
-        self.asm.emit("unbind", leave)
+        self.asm.unbind(leave)
         self.bound = before & after
         for register in (leave, entered, error, again.register):
             self.asm.give_back(register)
@@ -198,7 +198,7 @@ class Handling(Control):
         self.asm.close(inside)
         if not ends(node.body):
             leave()
-            self.asm.emit("unbind", error)
+            self.asm.unbind(error)
             self.asm.emit("jump", end)
         self.asm.mark(inside.label)
         leave()

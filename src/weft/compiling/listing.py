@@ -72,15 +72,21 @@ def register_name(routine: _core.Routine, number: int) -> str:
     return names[number] if number < len(names) else f"%{number - len(names)}"
 
 
+def _constant(routine: _core.Routine, number: int) -> str:
+    value = routine.constants[number]
+    return value.co_name if isinstance(value, CodeType) else repr(value)
+
+
 def _operand(routine: _core.Routine, name: str, index: int, letter: str, number: int) -> str:
-    if number < 0 and letter in "RK":
+    if number == -1 and letter in "RK":
         return "-"
     match letter:
-        case "w" | "r" | "R":
+        case "w" | "r" | "R" if number >= 0:
             return register_name(routine, number)
+        case "r" | "R":
+            return _constant(routine, -2 - number)
         case "k" | "K":
-            value = routine.constants[number]
-            return value.co_name if isinstance(value, CodeType) else repr(value)
+            return _constant(routine, number)
         case "n":
             return f".{routine.names[number]}"
         case "L":

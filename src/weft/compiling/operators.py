@@ -6,6 +6,7 @@ import ast
 
 from weft.compiling.assemble import Label
 from weft.compiling.variables import Variables
+from weft.compiling.writing import folded
 
 # Numbers as in cpp/weft/routine/operators.h.
 _UNARY: dict[type[ast.unaryop], int] = {ast.USub: 0, ast.UAdd: 1, ast.Invert: 2, ast.Not: 3}
@@ -166,27 +167,7 @@ class Operators(Variables):
             # On both ways the value is let go of.
             other = Label()
             self.asm.emit("jump_unless" if wanted else "jump_if", value, other)
-            self.asm.emit("unbind", value)
+            self.asm.unbind(value)
             self.asm.emit("jump", where)
             self.asm.mark(other)
             self.free(value)
-
-
-def folded(node: ast.expr) -> object:
-    """Return what Python makes one constant of, or None."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
-        number = node.operand.value
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            if isinstance(node.op, ast.USub):
-                return -number
-            if isinstance(node.op, ast.UAdd):
-                return +number
-    if isinstance(node, ast.Tuple) and node.elts and isinstance(node.ctx, ast.Load):
-        items: list[object] = []
-        for item in node.elts:
-            value = item.value if isinstance(item, ast.Constant) else folded(item)
-            if value is None:  # None itself is rare here, and a tuple made anew is equal
-                return None
-            items.append(value)
-        return tuple(items)
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from weft.compiling.assemble import Label
-from weft.compiling.writing import Writer
+from weft.compiling.writing import Writer, folded
 
 
 class Variables(Writer):
@@ -54,6 +54,11 @@ class Variables(Writer):
         """Write an expression; return the register of its value."""
         if isinstance(node, ast.Name):
             return self.load(node)
+        if isinstance(node, ast.Constant):
+            return self.constant(node.value)
+        number = folded(node)
+        if number is not None:
+            return self.constant(number)
         into = self.asm.take()
         self.value_into(node, into)
         return into

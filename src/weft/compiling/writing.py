@@ -70,7 +70,7 @@ class Writer:
     def free(self, register: int) -> None:
         """Let go of a value in between."""
         if register >= self.temporaries_from:
-            self.asm.emit("unbind", register)
+            self.asm.unbind(register)
             self.asm.give_back(register)
 
     def drop(self, register: int) -> None:
@@ -89,10 +89,8 @@ class Writer:
         return made
 
     def constant(self, value: object) -> int:
-        """Return a register that holds a constant."""
-        register = self.asm.take()
-        self.asm.emit("constant", register, self.asm.constant(value))
-        return register
+        """Return the operand that stands for a constant."""
+        return -2 - self.asm.constant(value)
 
     def free_all(self, registers: Sequence[int]) -> None:
         """Let go of values in between."""
@@ -144,3 +142,23 @@ class Writer:
             nested=asm.nested,
             handlers=asm.handler_table(),
         )
+
+
+def folded(node: ast.expr) -> object:
+    """Return what Python makes one constant of, or None."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        number = node.operand.value
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            if isinstance(node.op, ast.USub):
+                return -number
+            if isinstance(node.op, ast.UAdd):
+                return +number
+    if isinstance(node, ast.Tuple) and node.elts and isinstance(node.ctx, ast.Load):
+        items: list[object] = []
+        for item in node.elts:
+            value = item.value if isinstance(item, ast.Constant) else folded(item)
+            if value is None:  # None itself is rare here, and a tuple made anew is equal
+                return None
+            items.append(value)
+        return tuple(items)
+    return None
