@@ -255,9 +255,10 @@ Noting::Snapshot Noting::snapshot() {
 
 // Whatever is known of a tensor that was read (its shape, that it is no None) may have decided.
 void Noting::touch_operands(const int32_t* at) {
-  if (static_cast<Opcode>(*at) == Opcode::move_) return;
+  if (static_cast<Opcode>(*at) == Opcode::move_ || static_cast<Opcode>(*at) == Opcode::take_)
+    return;
   routine::visit_operands(at, [&](char letter, int32_t number) {
-    const bool is_read = (letter == 'r' || letter == 'R') && number >= 0;
+    const bool is_read = (letter == 'r' || letter == 'R' || letter == 't') && number >= 0;
     if (is_read && is_tensor_in(reg(number)) && source(number) >= 0) touch(source(number));
   });
 }
@@ -270,6 +271,13 @@ void Noting::step() {
       const Source from = source(at[2]);
       if (from == unbound) throw End{};
       run_plainly();
+      source(at[1]) = from;
+      return;
+    }
+    case Opcode::take_: {
+      const Source from = source(at[2]);
+      run_plainly();
+      source(at[2]) = constant;
       source(at[1]) = from;
       return;
     }
@@ -312,6 +320,13 @@ void Noting::step() {
       return do_jump(at, true);
     case Opcode::jump_unless_:
       return do_jump(at, false);
+    case Opcode::branch_if_:
+    case Opcode::branch_unless_: {
+      const int32_t taken = at[1];
+      do_jump(at, static_cast<Opcode>(*at) == Opcode::branch_if_);
+      source(taken) = constant;
+      return;
+    }
     case Opcode::jump_if_none_: {
       const Register value = reg(at[1]);
       const Source from = source(at[1]);

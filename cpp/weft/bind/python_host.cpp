@@ -40,10 +40,22 @@ Object boxed(const Register& value) {
 }
 
 bool has_plain_getter(PyTypeObject* type) {
+  // A module asks its own `__getattr__` where nothing is found, and not before.
   static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
-  static PyObject* const plain = _PyType_Lookup(&PyBaseObject_Type, name);
-  return _PyType_Lookup(type, name) == plain;
+  static PyObject* const of_object = _PyType_Lookup(&PyBaseObject_Type, name);
+  static PyObject* const of_module = _PyType_Lookup(&PyModule_Type, name);
+  PyObject* found = _PyType_Lookup(type, name);
+  return found == of_object || found == of_module;
 }
+
+namespace {
+
+bool is_in_dict_first(PyTypeObject* type, PyObject* name) {
+  PyObject* of_type = _PyType_Lookup(type, name);
+  return has_plain_getter(type) && !(of_type && Py_TYPE(of_type)->tp_descr_set);
+}
+
+}  // namespace
 
 Register unboxed_number(PyObject* owned) {
   if (!owned) throw routine::Raised{};
@@ -512,22 +524,21 @@ class PythonHost final : public routine::Host {
     for (size_t i = 0; i < targets.size(); ++i) *targets[i] = unboxed(items[i].release());
   }
 
+  // What the object's own dictionary has, unless its type says otherwise, for which the type's
+  // version stands. As long as the dictionary has the same version, nothing is looked up.
   Register get_attribute(const Register& object, HostObject name, routine::Cache& cache) override {
-    if (object.is_object()) {
-      PyObject* owner = object_in(object);
-      PyTypeObject* type = Py_TYPE(owner);
-      PyObject** own =
-          type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? _PyObject_GetDictPtr(owner) : nullptr;
-      if (own && *own && version_of(*own)) {
-        if (cache.looked_at == *own && cache.version == version_of(*own) &&
-            cache.other_version == type->tp_version_tag) {
-          return unboxed_borrowed(static_cast<PyObject*>(cache.found));
-        }
-        // What its own dictionary has, unless its type says otherwise.
-        PyObject* of_type = _PyType_Lookup(type, text_of(name));
-        const bool is_plain =
-            has_plain_getter(type) && !(of_type && Py_TYPE(of_type)->tp_descr_set);
-        PyObject* found = is_plain ? PyDict_GetItemWithError(*own, text_of(name)) : nullptr;
+    if (!object.is_object()) return unboxed(PyObject_GetAttr(Box(object), text_of(name)));
+    PyObject* owner = object_in(object);
+    PyTypeObject* type = Py_TYPE(owner);
+    const uint64_t type_version =
+        type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+    PyObject** own = type_version ? _PyObject_GetDictPtr(owner) : nullptr;
+    if (own && *own) {
+      const bool is_known = cache.other_version == type_version;
+      if (is_known && cache.looked_at == *own && cache.version && cache.version == version_of(*own))
+        return unboxed_borrowed(static_cast<PyObject*>(cache.found));
+      if (is_known || is_in_dict_first(type, text_of(name))) {
+        PyObject* found = PyDict_GetItemWithError(*own, text_of(name));
         expect(found || !PyErr_Occurred());
         if (found) {
           cache = {*own, found, version_of(*own), type->tp_version_tag};
@@ -535,7 +546,7 @@ class PythonHost final : public routine::Host {
         }
       }
     }
-    return unboxed(PyObject_GetAttr(Box(object), text_of(name)));
+    return unboxed(PyObject_GetAttr(owner, text_of(name)));
   }
   void set_attribute(const Register& object, HostObject name, const Register& value) override {
     expect(PyObject_SetAttr(Box(object), text_of(name), Box(value)) >= 0);

@@ -252,6 +252,10 @@ Task::Outcome Task::go_on() {
         reg(1) = in(2);
         frame->place += 3;
         break;
+      case Opcode::take_:
+        reg(1) = std::move(reg(2));
+        frame->place += 3;
+        break;
       case Opcode::constant_:
         reg(1) = frame->routine->constants[at[2]];
         frame->place += 3;
@@ -372,6 +376,15 @@ Task::Outcome Task::go_on() {
         if (waits(in(1))) return Outcome::parked;
         go_to(truth(in(1)) ? frame->place + 3 : at[2]);
         break;
+      case Opcode::branch_if_:
+      case Opcode::branch_unless_: {
+        if (waits(reg(1))) return Outcome::parked;
+        const bool is_true = truth(reg(1));
+        reg(1).clear();
+        go_to(is_true == (static_cast<Opcode>(*at) == Opcode::branch_if_) ? at[2]
+                                                                          : frame->place + 3);
+        break;
+      }
       case Opcode::jump_if_none_:
         go_to(in(1).is_none() ? at[2] : frame->place + 3);
         break;

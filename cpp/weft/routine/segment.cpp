@@ -53,7 +53,7 @@ Liveness::Liveness(const Routine& routine)
         });
       }
       visit_operands(at, [&](char letter, int32_t number) {
-        const bool is_read = letter == 'r' || letter == 'R';
+        const bool is_read = letter == 'r' || letter == 'R' || letter == 't';
         if (number >= 0 && (is_read || (letter == 'w' && reads_what_it_writes(opcode))))
           set(number);
       });

@@ -163,6 +163,7 @@ class Check {
         }
         [[fallthrough]];
       case 'w':
+      case 't':
         return within(routine_.registers, "register");
       case 'K':
         if (operand.number == -1) return;
@@ -344,6 +345,7 @@ class Check {
   static bool may_raise(const Instruction& at, const State& state) {
     switch (at.opcode) {
       case Opcode::move_:
+      case Opcode::take_:
       case Opcode::constant_:
       case Opcode::unbind_:
       case Opcode::handle_:
@@ -428,6 +430,7 @@ class Check {
   static Kinds result_of(const Instruction& at, const State& state) {
     switch (at.opcode) {
       case Opcode::move_:
+      case Opcode::take_:
         return kinds_of(state, at.operands[1].number);
       case Opcode::unbind_:
       case Opcode::delete_:
@@ -459,12 +462,15 @@ class Check {
     for (size_t i = 0; i < at.operands.size(); ++i) {
       const char letter = at.operands[i].letter;
       const bool is_receiver = at.opcode == Opcode::call_method_ && letter == 'R';
-      if ((letter == 'r' && !may_read_unbound) || (letter == 'R' && !is_receiver))
+      if (letter == 't' || (letter == 'r' && !may_read_unbound) || (letter == 'R' && !is_receiver))
         require(at, state, i, bound);
     }
     check_kinds(at, state);
     const Kinds result = result_of(at, state);
     if (at.opcode == Opcode::next_) arrive(at.operands[2].number, state);
+    for (const Operand& operand : at.operands) {
+      if (operand.letter == 't') state.registers[operand.number] = kind::unbound;
+    }
     bool is_first = true;
     for (const Operand& operand : at.operands) {
       if (operand.letter != 'w') continue;

@@ -20,12 +20,12 @@ class Calls(Containers):
         elif isinstance(node.func, ast.Attribute) and not self.is_super(node.func.value):
             self._call_method(node, node.func, into)
         else:
-            function = self.kept(node.func)
+            function = self.operand(node.func, into)
             given, names = self._arguments(node)
             self.asm.at(node)
             self.asm.emit("call", into, function, names, len(given), *given)
             self.free_all(given)
-            self.free(function)
+            self.free_operand(function, into)
 
     def _arguments(self, node: ast.Call) -> tuple[list[int], int]:
         given = self.values([*node.args, *(item.value for item in node.keywords)])
@@ -34,18 +34,19 @@ class Calls(Containers):
         return given, self.asm.constant(tuple(item.arg for item in node.keywords))
 
     def _call_method(self, node: ast.Call, attribute: ast.Attribute, into: int) -> None:
-        owner = self.value(attribute.value)
-        function, receiver = self.asm.take(), self.asm.take()
+        owner = self.operand(attribute.value, into)
+        function = into if self.is_temporary(into) else self.asm.take()
+        receiver = self.asm.take()
         self.asm.at(attribute)
         name = self.asm.name(self.scope.mangle(attribute.attr))
         self.asm.emit("method", function, receiver, owner, name)
-        self.free(owner)
+        self.free_operand(owner, function)
         given, names = self._arguments(node)
         self.asm.at(node)
         self.asm.emit("call_method", into, function, receiver, names, len(given), *given)
         self.free_all(given)
         self.free(receiver)
-        self.free(function)
+        self.free_operand(function, into)
 
     def _call_spread(self, node: ast.Call, into: int) -> None:
         function = self.kept(node.func)

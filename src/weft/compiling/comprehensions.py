@@ -171,8 +171,7 @@ class Comprehensions(Functions):
         if name in ("tuple", "sorted"):
             self.asm.at(node)
             self.asm.emit("call", result, function, -1, 1, result)
-        self.asm.emit("move", into, result)
-        self.free(result)
+        self.moved(into, result)
         self.asm.emit("jump", end)
         self.asm.mark(other)
         self.bound = bound

@@ -25,9 +25,9 @@ class Containers(Operators):
         self.asm.at(node)
         if kind == "tuple":
             self.asm.emit("freeze", into, made)
+            self.free(made)
         else:
-            self.asm.emit("move", into, made)
-        self.free(made)
+            self.moved(into, made)
 
     def spread_into_list(self, nodes: list[ast.expr], node: ast.expr, made: int) -> None:
         """Write a new list of items, of which some are `*items`."""
@@ -82,8 +82,7 @@ class Containers(Operators):
             self.asm.emit("put", made, first, second)
             self.free(second)
             self.free(first)
-        self.asm.emit("move", into, made)
-        self.free(made)
+        self.moved(into, made)
 
     def on_Slice(self, node: ast.Slice, into: int) -> None:
         """Write a slice."""
@@ -102,11 +101,11 @@ class Containers(Operators):
         if self.is_super(node.value):
             self._super_attribute(node, into)
             return
-        owner = self.value(node.value)
+        owner = self.operand(node.value, into)
         self.asm.at(node)
         name = self.asm.name(self.scope.mangle(node.attr))
         self.asm.emit("get_attribute", into, owner, name)
-        self.free(owner)
+        self.free_operand(owner, into)
 
     def is_super(self, node: ast.expr) -> bool:
         """Tell whether this is `super()` of a method."""
@@ -135,21 +134,21 @@ class Containers(Operators):
 
     def on_Subscript(self, node: ast.Subscript, into: int) -> None:
         """Write `a[i]`."""
-        owner = self.kept(node.value)
+        owner = self.operand(node.value, into)
         index = self.value(node.slice)
         self.asm.at(node)
         self.asm.emit("get_item", into, owner, index)
         self.free(index)
-        self.free(owner)
+        self.free_operand(owner, into)
 
     def on_JoinedStr(self, node: ast.JoinedStr, into: int) -> None:
         """Write an f-string."""
         parts = self.values(node.values)
         self.asm.at(node)
         if len(parts) == 1:
-            self.asm.emit("move", into, parts[0])
-        else:
-            self.asm.emit("join_text", into, len(parts), *parts)
+            self.moved(into, parts[0])
+            return
+        self.asm.emit("join_text", into, len(parts), *parts)
         self.free_all(parts)
 
     def on_FormattedValue(self, node: ast.FormattedValue, into: int) -> None:

@@ -236,7 +236,7 @@ class _Walk:
                 return _UNKNOWN
             self._read(function, line, text, value)
             return value
-        if name == "move":
+        if name in ("move", "take"):
             return values.get(operands[1][1], _UNKNOWN)
         if name in ("get_attribute", "method"):
             owner = values.get(operands[-2][1], _UNKNOWN)

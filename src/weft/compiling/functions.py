@@ -108,5 +108,4 @@ class Functions(Calls):
     def on_Lambda(self, node: ast.Lambda, into: int) -> None:
         """Write a lambda."""
         made = self.function(node, "<lambda>")
-        self.asm.emit("move", into, made)
-        self.free(made)
+        self.moved(into, made)

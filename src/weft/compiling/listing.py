@@ -81,7 +81,7 @@ def _operand(routine: _core.Routine, name: str, index: int, letter: str, number:
     if number == -1 and letter in "RK":
         return "-"
     match letter:
-        case "w" | "r" | "R" if number >= 0:
+        case "w" | "t" | "r" | "R" if number >= 0:
             return register_name(routine, number)
         case "r" | "R":
             return _constant(routine, -2 - number)

@@ -57,37 +57,41 @@ class Operators(Variables):
         if value is not None:
             self.asm.emit("constant", into, self.asm.constant(value))
             return
-        operand = self.value(node.operand)
+        operand = self.operand(node.operand, into)
         self.asm.at(node)
         self.asm.emit("unary", into, _UNARY[type(node.op)], operand)
-        self.free(operand)
+        self.free_operand(operand, into)
 
     def on_BinOp(self, node: ast.BinOp, into: int) -> None:
         """Write an operator of two operands."""
-        left = self.kept(node.left)
+        left = self.operand(node.left, into)
         right = self.value(node.right)
         self.asm.at(node)
         self.asm.emit("binary", into, BINARY[type(node.op)], left, right)
         self.free(right)
-        self.free(left)
+        self.free_operand(left, into)
 
     def on_Compare(self, node: ast.Compare, into: int) -> None:
         """Write comparisons; of a chain, each only if the one before it holds."""
+        if len(node.ops) == 1:
+            left, right = self.operand(node.left, into), self.value(node.comparators[0])
+            self._compare(node, node.ops[0], into, left, right)
+            self.free(right)
+            self.free_operand(left, into)
+            return
         end = Label()
         operands = [self.kept(node.left)]
         bound = None
-        result = into if len(node.ops) == 1 else self.asm.take()
+        result = self.asm.take()
         for place, (operator, item) in enumerate(zip(node.ops, node.comparators, strict=True)):
             operands.append(self.kept(item))
             self._compare(node, operator, result, operands[-2], operands[-1])
             bound = set(self.bound) if bound is None else bound
             if place < len(node.ops) - 1:
                 self.asm.emit("jump_unless", result, end)
-        if len(node.ops) > 1:
-            self.asm.mark(end)
-            self.bound = bound or self.bound
-            self.asm.emit("move", into, result)
-            self.free(result)
+        self.asm.mark(end)
+        self.bound = bound or self.bound
+        self.moved(into, result)
         self.free_all(operands)
 
     def _compare(
@@ -102,7 +106,7 @@ class Operators(Variables):
 
     def on_BoolOp(self, node: ast.BoolOp, into: int) -> None:
         """Write `and` and `or`, which give one of their operands."""
-        result, end = self.asm.take(), Label()
+        result, end = into if self.is_temporary(into) else self.asm.take(), Label()
         jump = "jump_unless" if isinstance(node.op, ast.And) else "jump_if"
         bound = None
         for item in node.values:
@@ -113,8 +117,8 @@ class Operators(Variables):
                 self.asm.emit(jump, result, end)
         self.bound = bound or self.bound
         self.asm.mark(end)
-        self.asm.emit("move", into, result)
-        self.free(result)
+        if result != into:
+            self.moved(into, result)
 
     def on_IfExp(self, node: ast.IfExp, into: int) -> None:
         """Write `a if c else b`."""
@@ -164,10 +168,5 @@ class Operators(Variables):
             if not self.is_temporary(value):
                 self.asm.emit("jump_if" if wanted else "jump_unless", value, where)
                 return
-            # On both ways the value is let go of.
-            other = Label()
-            self.asm.emit("jump_unless" if wanted else "jump_if", value, other)
-            self.asm.unbind(value)
-            self.asm.emit("jump", where)
-            self.asm.mark(other)
-            self.free(value)
+            self.asm.emit("branch_if" if wanted else "branch_unless", value, where)
+            self.drop(value)

@@ -63,6 +63,22 @@ class Variables(Writer):
         self.value_into(node, into)
         return into
 
+    def operand(self, node: ast.expr, into: int) -> int:
+        """Return the first operand of what is written into a register, in that one if it may be.
+
+        A variable keeps what it has until then.
+        """
+        is_there = self.own_register(node) is not None or isinstance(node, ast.Constant)
+        if is_there or folded(node) is not None or not self.is_temporary(into):
+            return self.kept(node)
+        self.value_into(node, into)
+        return into
+
+    def free_operand(self, register: int, into: int) -> None:
+        """Let go of an operand, unless the result is in its place."""
+        if register != into:
+            self.free(register)
+
     def kept(self, node: ast.expr) -> int:
         """Return a value that stays as it is while other expressions run."""
         value = self.value(node)

@@ -78,6 +78,14 @@ class Writer:
         if register >= self.temporaries_from:
             self.asm.give_back(register)
 
+    def moved(self, into: int, register: int) -> None:
+        """Give a value in between to another register."""
+        if self.is_temporary(register):
+            self.asm.emit("take", into, register)
+            self.asm.give_back(register)
+        else:
+            self.asm.emit("move", into, register)
+
     def replaced(self, register: int) -> int:
         """Return a register for what is made of a value: its own, unless a variable's."""
         return register if self.is_temporary(register) else self.asm.take()
