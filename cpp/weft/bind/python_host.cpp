@@ -8,7 +8,7 @@
 #include "weft/bind/frames.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
-#include "weft/routine/machine.h"
+#include "weft/routine/machine_loop.h"
 
 namespace weft::bind {
 
@@ -235,8 +235,13 @@ PyObject* helper(const char* source) {
 
 class PythonHost final : public routine::Host {
  public:
-  void retain(HostObject object) override { Py_INCREF(static_cast<PyObject*>(object)); }
-  void release(HostObject object) noexcept override { Py_DECREF(static_cast<PyObject*>(object)); }
+  void destroy(HostObject object) noexcept override {
+    static_assert(offsetof(PyObject, ob_refcnt) == 0 && sizeof(PyObject::ob_refcnt) == 8);
+    _Py_Dealloc(static_cast<PyObject*>(object));
+  }
+  routine::Outcome go_on(routine::Task& task, bool one_step) override {
+    return one_step ? task.go_on<true>(*this) : task.go_on<false>(*this);
+  }
 
   // Values that nobody may read, or not yet, are left to those who read them.
   bool must_wait(const Register& value) override {

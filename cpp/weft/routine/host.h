@@ -25,11 +25,16 @@ struct Arguments {
   HostObject names = nullptr;              // a tuple of those names
 };
 
+class Task;
+enum class Outcome { finished, parked };
+
 class Host {
  public:
   virtual ~Host() = default;
-  virtual void retain(HostObject object) = 0;
-  virtual void release(HostObject object) noexcept = 0;
+  virtual void destroy(HostObject object) noexcept = 0;  // nobody refers to it any more
+
+  // Runs a task's instructions (machine_loop.h), or one of them.
+  virtual Outcome go_on(Task& task, bool one_step) = 0;
 
   // Whether its value is needed and not there yet: the task waits, after `wait_for`.
   virtual bool must_wait(const Register& value) = 0;
@@ -126,7 +131,6 @@ class Host {
 
 inline Host* host = nullptr;
 
-inline void retain(HostObject object) { host->retain(object); }
-inline void release(HostObject object) noexcept { host->release(object); }
+inline void destroy(HostObject object) noexcept { host->destroy(object); }
 
 }  // namespace weft::routine

@@ -33,7 +33,7 @@ struct Entered {
 
 class Task {
  public:
-  enum class Outcome { finished, parked };
+  using Outcome = routine::Outcome;
 
   // A call that is a routine's; its arguments must fit.
   explicit Task(bool may_park) : may_park_(may_park) {}
@@ -59,20 +59,25 @@ class Task {
   void push(const RoutineRef& routine, Register function, int32_t target);
   void pop();
   // Runs one instruction. Throws what it raises; nothing handles that.
-  void step() { go_on<true>(); }
+  void step() { host->go_on(*this, true); }
+  // For hosts: runs instructions until the task waits or ends, or one of them.
+  template <bool one_step, class HostType>
+  Outcome go_on(HostType& host);
 
  private:
   void reserve(size_t count);
   // Pushes a frame whose registers `bind` fills; false: it could not.
   template <class Bind>
   bool start(const Callee& callee, int32_t target, const Bind& bind);
-  template <bool one_step>
-  Outcome go_on();
-  bool call(int32_t function, int32_t receiver, const int32_t* listed, int32_t target);
+  template <class HostType>
+  bool call(HostType& host, int32_t function, int32_t receiver, const int32_t* listed,
+            int32_t target);
   const Register& read(const Frame& frame, int32_t number) const {
     return number >= 0 ? stack_[frame.begin + number] : frame.routine->constants[constant_of(number)];
   }
-  bool call_host(const Register& function, const Arguments& arguments, int32_t target);
+  template <class HostType>
+  bool call_host(HostType& host, const Register& function, const Arguments& arguments,
+                 int32_t target);
   // Inside `with` and `except` the host waits, who keeps what they have changed.
   bool may_wait() const { return may_park_ && entered_.empty() && handled_.empty(); }
   void step_after_wait();

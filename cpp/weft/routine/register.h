@@ -6,11 +6,23 @@
 
 namespace weft::routine {
 
-// Something of the host's (under Python: any Python object). Only the host looks inside.
+// Something of the host's (under Python: any Python object). It begins with the number of references
+// to it, of which the lower 32 bits are negative where nobody counts; only the host looks further.
 using HostObject = void*;
 
-void retain(HostObject object);
-void release(HostObject object) noexcept;
+void destroy(HostObject object) noexcept;
+
+inline intptr_t& references_to(HostObject object) { return *static_cast<intptr_t*>(object); }
+inline bool is_counted(HostObject object) {
+  return static_cast<int32_t>(references_to(object)) >= 0;
+}
+inline void retain(HostObject object) {
+  if (is_counted(object)) ++references_to(object);
+}
+[[gnu::always_inline]] inline void release(HostObject object) noexcept {
+  if (is_counted(object) && --references_to(object) == 0) [[unlikely]]
+    destroy(object);
+}
 
 class Register {
  public:
@@ -52,7 +64,7 @@ class Register {
   }
   Register& operator=(const Register& other) noexcept { return *this = Register(other); }
   ~Register() { clear(); }
-  void clear() noexcept {
+  [[gnu::always_inline]] void clear() noexcept {
     if (std::exchange(tag_, Tag::unbound) == Tag::object) release(object_);
   }
 
