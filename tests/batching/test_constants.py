@@ -197,6 +197,7 @@ def test_equal_results_do_not_share_memory_after_an_error(embedding: nn.Embeddin
     assert y.tolist() == [2.0, 4.0]
 
 
+@pytest.mark.python
 def test_drawn_numbers_are_never_shared(embedding: nn.Embedding) -> None:
     with weft.lazy():
         parts = [

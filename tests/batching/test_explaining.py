@@ -27,6 +27,7 @@ EXPLANATION = Explanation(
     pending=1,
     skipped=5,
     inlined_cells={"gate": "it reads values"},
+    maps={"Net.forward": "as tasks of its routine"},
 )
 
 
@@ -39,8 +40,9 @@ def test_text() -> None:
         "  add                          3         0      1.0  model.py:8  (for 5, equal ones once)",
         "1 op pending, 5 never needed",
         "cell gate runs as it is: it reads values",
+        "map of Net.forward: as tasks of its routine",
     ]
-    assert str(Explanation((), 2, 0, {})) == "2 ops pending, 0 never needed"
+    assert str(Explanation((), 2, 0, {}, {})) == "2 ops pending, 0 never needed"
 
 
 def test_table_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -358,6 +358,7 @@ def normed(weight: weft.Tensor, x: weft.Tensor) -> weft.Tensor:
     return (x @ (weight / weight.norm())).tanh().sum()
 
 
+@pytest.mark.python
 def test_weight_norm_inside_the_example_runs_once() -> None:
     w = weft.randn(3, 3, requires_grad=True)
     xs = [weft.randn(3) for _ in range(5)]

@@ -366,6 +366,7 @@ def test_backward_adds_no_plans() -> None:
     assert weft.explain().plans == before
 
 
+@pytest.mark.python
 def test_what_all_rows_would_share_is_named_when_it_keeps_them_apart() -> None:
     start = weft.ones(6, 5).requires_grad_()
 

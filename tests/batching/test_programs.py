@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import weft
 from weft import _core
 from weft.batching.replaying import Mapped
-from weft.batching.worth import Worth
+from weft.batching.worth import Engine, Worth
 
 # Few rows are the point here, not a mistake.
 pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans")
@@ -365,15 +365,15 @@ THRESHOLDS = st.sampled_from((0, 1, 2, 3, 5, 8, 13, 2**62))
 
 
 @contextmanager
-def thresholds(strands: int, warm: int, learning: int) -> Iterator[None]:
-    """Inside, set when strands begin, when maps replay, and when they ask whether batches pay."""
-    before = _core.set_strand_threshold(strands), Mapped.warm, Worth.learning
-    Mapped.warm, Worth.learning = warm, learning
+def thresholds(strands: int, warm: int, learning: int, fibers: int) -> Iterator[None]:
+    """Inside, set when strands begin, when maps replay, step aside, and try routines."""
+    before = _core.set_strand_threshold(strands), Mapped.warm, Worth.learning, Engine.fibers
+    Mapped.warm, Worth.learning, Engine.fibers = warm, learning, fibers
     try:
         yield
     finally:
         _core.set_strand_threshold(before[0])
-        _, Mapped.warm, Worth.learning = before
+        _, Mapped.warm, Worth.learning, Engine.fibers = before
 
 
 def mapped_often(times: int) -> Callable[..., list[Any]]:
@@ -394,14 +394,14 @@ def mapped_often(times: int) -> Callable[..., list[Any]]:
     programs=programs_of(KINDS),
     which=WHICH,
     dropped=st.integers(0, 5),
-    at=st.tuples(THRESHOLDS, THRESHOLDS, THRESHOLDS),
+    at=st.tuples(THRESHOLDS, THRESHOLDS, THRESHOLDS, THRESHOLDS),
     times=st.integers(1, 9),
 )
 def test_thresholds_change_nothing(
     programs: list[list[Step]],
     which: list[int],
     dropped: int,
-    at: tuple[int, int, int],
+    at: tuple[int, int, int, int],
     times: int,
 ) -> None:
     # What a program writes it makes itself, so the last map gives what the first one gives.

@@ -14,6 +14,11 @@ import pytest
 import weft
 from weft import _core
 
+pytestmark = [
+    pytest.mark.python,  # recorded in `weft.lazy`
+    pytest.mark.filterwarnings("ignore:more than 20 plans in a row"),
+]
+
 
 def rows_of(
     parameter: weft.Tensor, factors: tuple[float, ...] = (1.0, 2.0, 3.0)

@@ -10,12 +10,14 @@ import pytest
 import weft
 from weft import _core, nn
 from weft.batching.replaying import Mapped
-from weft.batching.worth import Worth
+from weft.batching.worth import Engine, Worth
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, strand_threshold: None) -> None:
     """Look at what batches came to from the second map on, for short spells."""
+    monkeypatch.setattr(Engine, "fibers", 0)
+    monkeypatch.setattr(Engine, "tasks", 0)
     monkeypatch.setattr(Worth, "learning", 2)
     monkeypatch.setattr(Worth, "shortest", 3)
     monkeypatch.setattr(Worth, "longest", 12)
@@ -120,6 +122,8 @@ def test_results_are_the_same_whenever_a_map_steps_aside(
 ) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(Worth, "learning", rng.choice([1, 2, 4]))
+    monkeypatch.setattr(Engine, "fibers", rng.choice([0, 1, 2]))
+    monkeypatch.setattr(Engine, "tasks", rng.choice([0, 1, 2]))
     monkeypatch.setattr(Worth, "shortest", rng.choice([1, 2, 5]))
     model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Dropout(0.3), nn.Linear(3, 3))
 
@@ -150,6 +154,7 @@ def tree(depth: int, leaf: int = 0) -> Any:
     return leaf if depth == 0 else (tree(depth - 1, 2 * leaf), tree(depth - 1, 2 * leaf + 1))
 
 
+@pytest.mark.python
 @pytest.mark.parametrize(("depth", "loses"), [(0, False), (4, True), (6, True)])
 def test_replaying_ends_where_what_is_alike_within_an_example_no_longer_runs_together(
     depth: int, *, loses: bool, monkeypatch: pytest.MonkeyPatch

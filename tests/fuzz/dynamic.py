@@ -45,10 +45,10 @@ class Dynamic:
 
     def make(self) -> list[str]:
         random = self.random
-        few, more = random.choice(THRESHOLDS), random.choice(THRESHOLDS)
+        thresholds = ", ".join(str(random.choice(THRESHOLDS)) for _ in range(4))
         last = self.sizes[-1] if self.sizes else 1
         self.lines = [
-            f"set_thresholds({few}, {more}, {random.choice(THRESHOLDS)})",
+            f"set_thresholds({thresholds})",
             f"m, net = nn.Linear({last}, {last}), Net({last})",
         ]
         self.lines.append(self.fill(random.choice(STARTS)))

@@ -23,7 +23,7 @@ import weft
 from weft import _core, nn
 from weft.batching import mapping
 from weft.batching.replaying import Mapped
-from weft.batching.worth import Worth
+from weft.batching.worth import Engine, Worth
 from weft.tracing.recording import _running
 
 __all__ = [
@@ -74,7 +74,7 @@ optim, Parameter = weft.optim, weft.nn.Parameter
 LARGEST = 1 << 22  # elements of a result that later lines may work on
 NEVER = 2**62
 WARM = Mapped.warm
-LEARNING = Worth.learning
+LEARNING, FIBERS = Worth.learning, Engine.fibers
 STRANDS = _core.set_strand_threshold(0)
 _core.set_strand_threshold(STRANDS)
 
@@ -218,11 +218,12 @@ def attempt(function: Callable[[], Any]) -> Any:
         return error
 
 
-def set_thresholds(strands: int, warm: int, learning: int) -> None:
-    """Set when strands begin, when maps replay, and when they ask whether batches pay."""
+def set_thresholds(strands: int, warm: int, learning: int, fibers: int) -> None:
+    """Set when strands begin, when maps replay, step aside, and try routines."""
     _core.set_strand_threshold(strands)
     Mapped.warm = warm
     Worth.learning = learning
+    Engine.fibers = fibers
 
 
 class Net(nn.Module):
@@ -352,7 +353,7 @@ def reset() -> None:
     _running.stack.clear()
     _core.set_lazy(False)
     _core.set_pending_limit(1 << 30)
-    set_thresholds(STRANDS, WARM, LEARNING)
+    set_thresholds(STRANDS, WARM, LEARNING, FIBERS)
     _core.set_inference_mode(False)
     _core.set_grad_enabled(True)
     _core.set_default_dtype(_core.float32)

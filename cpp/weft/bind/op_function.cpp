@@ -563,7 +563,12 @@ PyObject* set_composite(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+PyObject* tell_composite(PyObject*, PyObject* object) {
+  return PyBool_FromLong(is_composite(object));
+}
+
 PyMethodDef module_methods[] = {
+    {"is_composite", tell_composite, METH_O, "Tell whether it is a function that is made of ops."},
     {"set_composite", set_composite, METH_O, "Say which code all functions made of ops have."},
     {"seal_op_functions", seal_op_functions, METH_NOARGS, "Let OpFunction stay as it is."},
     {"set_out_writer", set_out_writer, METH_O, "Set what writes a result into `out=`."},

@@ -151,13 +151,13 @@ graph::Position position_of(const routine::Frame& frame) {
   return position;
 }
 
-const routine::Run* innermost_run() { return static_cast<const routine::Run*>(graph::modes.run); }
+const routine::Task* innermost_run() { return static_cast<const routine::Task*>(graph::modes.run); }
 
 // Passes on the positions of the routines' calls that began in that frame of Python's.
 template <class Visit>
-bool walk_runs(const routine::Run*& run, const void* host_frame, const Visit& visit) {
-  for (; run && run->host_frame == host_frame; run = run->outer) {
-    const auto frames = run->task->frames();
+bool walk_runs(const routine::Task*& run, const void* host_frame, const Visit& visit) {
+  for (; run && run->host_frame() == host_frame; run = run->outer()) {
+    const auto frames = run->frames();
     for (size_t i = frames.size(); i-- > 0;) {
       if (const graph::Position position = position_of(frames[i]); position && visit(position))
         return true;
@@ -171,7 +171,7 @@ bool walk_runs(const routine::Run*& run, const void* host_frame, const Visit& vi
 // Asking for frame objects would make one for each function that is running.
 template <class Visit>
 void walk(const Visit& visit) {
-  const routine::Run* run = innermost_run();
+  const routine::Task* run = innermost_run();
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
   for (; frame; frame = frame->previous) {
     if (run && walk_runs(run, frame, visit)) return;
@@ -180,14 +180,14 @@ void walk(const Visit& visit) {
     const graph::Position position = intern(frame->f_code, offset);
     if (position && visit(position)) return;
   }
-  while (run && !walk_runs(run, run->host_frame, visit)) {
+  while (run && !walk_runs(run, run->host_frame(), visit)) {
   }
 }
 
 bool is_at(graph::Position position) {
   const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
-  if (const routine::Run* run = innermost_run(); run && run->host_frame == frame)
-    return !run->task->frames().empty() && position_of(run->task->frames().back()) == position;
+  if (const routine::Task* run = innermost_run(); run && run->host_frame() == frame)
+    return !run->frames().empty() && position_of(run->frames().back()) == position;
   const Entry* entry = entries.find(position);
   return frame && entry && frame->f_code == entry->code &&
          _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)) == entry->offset;
@@ -197,7 +197,7 @@ bool is_at(graph::Position) { return false; }
 
 template <class Visit>
 void walk(const Visit& visit) {
-  const routine::Run* run = innermost_run();
+  const routine::Task* run = innermost_run();
   for (Object frame = Object::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); frame;) {
     if (run && walk_runs(run, frame.get(), visit)) return;
     auto* at = reinterpret_cast<PyFrameObject*>(frame.get());
@@ -207,7 +207,7 @@ void walk(const Visit& visit) {
     if (position && visit(position)) return;
     frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
   }
-  while (run && !walk_runs(run, run->host_frame, visit)) {
+  while (run && !walk_runs(run, run->host_frame(), visit)) {
   }
 }
 #endif

@@ -105,7 +105,8 @@ class Box {
   explicit Box(const Register& value)
       : object_(value.is_object() ? object_in(value) : boxed(value).release()),
         is_made_(!value.is_object()) {}
-  Box(Box&& other) noexcept : object_(other.object_), is_made_(std::exchange(other.is_made_, false)) {}
+  Box(Box&& other) noexcept
+      : object_(other.object_), is_made_(std::exchange(other.is_made_, false)) {}
   Box& operator=(Box&&) = delete;
   ~Box() {
     if (is_made_) Py_DECREF(object_);

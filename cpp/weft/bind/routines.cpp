@@ -212,11 +212,15 @@ bool is_followed() {
 
 }  // namespace
 
+bool steps_aside = true;  // where that pays
+
 bool runs_routines() { return is_enabled && !is_followed(); }
 
-bool begin_call(PyObject* callable, std::span<PyObject* const> args, PyObject* names, Task& task) {
+bool begin_call(PyObject* callable, std::span<PyObject* const> args, PyObject* names, Task& task,
+                bool may_step_aside) {
   const Callee callee = routine::host->find_callee(Register::borrowed(callable));
   if (!callee.routine) return false;
+  if (may_step_aside && steps_aside && callee.routine->trial.steps_aside()) return false;
   base::SmallVector<Register, 8> values;
   base::SmallVector<const Register*, 8> given;
   values.reserve(args.size());
@@ -226,6 +230,18 @@ bool begin_call(PyObject* callable, std::span<PyObject* const> args, PyObject* n
 }
 
 namespace {
+
+// While a call of the host's runs, whatever comes of it.
+class TrialOfCall {
+ public:
+  explicit TrialOfCall(routine::Trial& trial) : trial_(trial), before_(routine::counts) {}
+  TrialOfCall(const TrialOfCall&) = delete;
+  ~TrialOfCall() { trial_.note(before_); }
+
+ private:
+  routine::Trial& trial_;
+  routine::Counts before_;
+};
 
 struct PyCompiled {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -242,9 +258,12 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t flags, PyO
   PyObject* result = guarded([&]() -> PyObject* {
     try {
       const size_t count = PyVectorcall_NARGS(flags) + (names ? PyTuple_GET_SIZE(names) : 0);
-      Task task(false);
-      if (!begin_call(target, {args, count}, names, task))
+      const auto on_heap = std::make_unique<Task>(false);  // a fiber's stack may be moved
+      Task& task = *on_heap;
+      if (!begin_call(target, {args, count}, names, task, true))
         return PyObject_Vectorcall(target, args, flags, names);
+      const RoutineRef routine = task.frames()[0].routine;
+      const TrialOfCall trial(routine->trial);
       const routine::RunGuard guard(task, python_frame());
       task.run();
       return boxed(task.take_result()).release();
@@ -337,6 +356,12 @@ void define_routines(nb::module_& module) {
       nb::arg("function"), "Return what a function runs as when it is compiled; None: as Python.");
   module.def("runs_routines", runs_routines,
              "Tell whether compiled functions run as routines now.");
+  module.def(
+      "let_step_aside", [](bool wanted) { return std::exchange(steps_aside, wanted); },
+      nb::arg("wanted"),
+      "Say whether Python may run calls of compiled functions where routines do not pay; return "
+      "what "
+      "was said before.");
   module.def(
       "routine_counts",
       [] {

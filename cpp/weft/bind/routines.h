@@ -13,6 +13,6 @@ bool runs_routines();
 
 // Puts a call at the beginning of its routine. False: it is for Python.
 bool begin_call(PyObject* callable, std::span<PyObject* const> args, PyObject* names,
-                routine::Task& task);
+                routine::Task& task, bool may_step_aside);
 
 }  // namespace weft::bind

@@ -204,7 +204,7 @@ class Tasks {
       if (example->argument) {
         const Object argument = std::move(example->argument);
         PyObject* const given[] = {argument.get()};
-        if (!runs_routines() || !begin_call(function_.ptr(), given, nullptr, task)) {
+        if (!runs_routines() || !begin_call(function_.ptr(), given, nullptr, task, false)) {
           result = Object(PyObject_CallOneArg(function_.ptr(), argument.get()));
           return;
         }

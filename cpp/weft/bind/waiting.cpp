@@ -136,21 +136,22 @@ bool is_blocking(PyObject* manager) {
 
 void refuse_locks_of(const routine::Task& task) {
   for (const routine::Entered& block : task.entered()) {
-    auto* code = static_cast<PyCodeObject*>(block.routine->source);
+    const routine::Frame& frame = task.frames()[block.frame];
+    auto* code = static_cast<PyCodeObject*>(frame.routine->source);
     if (code && is_exit_of_blocking(object_in(block.leave)))
-      refuse_lock(code, block.routine->offsets[block.place]);
+      refuse_lock(code, frame.routine->offsets[frame.place]);
   }
 }
 
 // Of the calls on this stack: frames of Python's and routines that they run.
 void refuse_locks() {
-  const auto* run = static_cast<const routine::Run*>(graph::modes.run);
+  const auto* run = static_cast<const routine::Task*>(graph::modes.run);
   for (const _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame; frame;
        frame = frame->previous) {
-    for (; run && run->host_frame == frame; run = run->outer) refuse_locks_of(*run->task);
+    for (; run && run->host_frame() == frame; run = run->outer()) refuse_locks_of(*run);
     if (!_PyFrame_IsIncomplete(const_cast<_PyInterpreterFrame*>(frame)) && is_blocking(*frame)) {
-      refuse_lock(frame->f_code, _PyInterpreterFrame_LASTI(frame) *
-                                     static_cast<int>(sizeof(_Py_CODEUNIT)));
+      refuse_lock(frame->f_code,
+                  _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)));
     }
   }
 }

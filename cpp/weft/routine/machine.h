@@ -27,8 +27,7 @@ struct Frame {
 // A `with` block of what others must not see.
 struct Entered {
   Register leave;
-  RoutineRef routine;
-  int32_t place;
+  size_t frame;  // which of the task's it is in
 };
 
 class Task {
@@ -52,6 +51,10 @@ class Task {
   std::span<const Frame> frames() const { return frames_; }
   std::span<const Entered> entered() const { return entered_; }  // the blocks that it is in
 
+  // The one from which it was called by way of the host, and the host's innermost call then.
+  const Task* outer() const { return outer_; }
+  const void* host_frame() const { return host_frame_; }
+
   // For segments, which are noted from a copy of a task and let a task go on elsewhere.
   std::span<Frame> open_frames() { return frames_; }
   Register* registers_of(const Frame& frame) { return stack_ + frame.begin; }
@@ -65,6 +68,7 @@ class Task {
   Outcome go_on(HostType& host);
 
  private:
+  friend class RunGuard;
   void reserve(size_t count);
   // Pushes a frame whose registers `bind` fills; false: it could not.
   template <class Bind>
@@ -73,7 +77,8 @@ class Task {
   bool call(HostType& host, int32_t function, int32_t receiver, const int32_t* listed,
             int32_t target);
   const Register& read(const Frame& frame, int32_t number) const {
-    return number >= 0 ? stack_[frame.begin + number] : frame.routine->constants[constant_of(number)];
+    return number >= 0 ? stack_[frame.begin + number]
+                       : frame.routine->constants[constant_of(number)];
   }
   template <class HostType>
   bool call_host(HostType& host, const Register& function, const Arguments& arguments,
@@ -91,29 +96,25 @@ class Task {
   bool may_park_;
   bool has_parked_ = false;
   std::vector<Entered> entered_;
+  const Task* outer_ = nullptr;
+  const void* host_frame_ = nullptr;
   bool is_noted_ = false;  // the error has been in this frame before
 };
 
-// The tasks that run on this thread, each called from the one before it by way of the host; the
-// innermost is one of the thread's modes.
-struct Run {
-  const Task* task;
-  const void* host_frame;  // the host's innermost call when it began
-  const Run* outer;
-};
-
-// For as long as a task runs.
+// For as long as a task runs: the innermost one is one of the thread's modes. Nothing of it is on
+// the stack, which may be another fiber's for a while.
 class RunGuard {
  public:
-  RunGuard(const Task& task, const void* host_frame)
-      : run_{&task, host_frame, static_cast<const Run*>(graph::modes.run)} {
-    graph::modes.run = &run_;
+  RunGuard(Task& task, const void* host_frame) : task_(task) {
+    task.outer_ = static_cast<const Task*>(graph::modes.run);
+    task.host_frame_ = host_frame;
+    graph::modes.run = &task;
   }
   RunGuard(const RunGuard&) = delete;
-  ~RunGuard() { graph::modes.run = run_.outer; }
+  ~RunGuard() { graph::modes.run = task_.outer_; }
 
  private:
-  Run run_;
+  Task& task_;
 };
 
 }  // namespace weft::routine

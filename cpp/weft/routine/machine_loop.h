@@ -1,5 +1,5 @@
-// What each instruction does. A template of the host, so that a host's short ways become part of the
-// loop.
+// What each instruction does. A template of the host, so that a host's short ways become part of
+// the loop.
 #pragma once
 
 #include "weft/base/small_vector.h"
@@ -59,8 +59,7 @@ bool Task::call(HostType& host, int32_t function, int32_t receiver, const int32_
   const Arguments arguments{given, names};
   if (callee.routine) {
     count_step(host);
-    if (start(callee, target,
-              [&](Register* into) { return host.bind(callee, arguments, into); }))
+    if (start(callee, target, [&](Register* into) { return host.bind(callee, arguments, into); }))
       return false;
   }
   return call_host(host, read(frames_.back(), function), arguments, target);
@@ -88,15 +87,21 @@ Task::Outcome Task::go_on(HostType& host) {
     registers = stack_ + frame->begin;
   };
   const int32_t* at = code + frame->place;
-  const auto reg = [&](int operand) __attribute__((always_inline)) -> Register& { return registers[at[operand]]; };
+  const auto reg = [&](int operand) __attribute__((always_inline)) -> Register& {
+    return registers[at[operand]];
+  };
   const auto in_at = [&](int32_t number) __attribute__((always_inline)) -> const Register& {
     return number >= 0 ? registers[number] : frame->routine->constants[constant_of(number)];
   };
-  const auto in = [&](int operand) __attribute__((always_inline)) -> const Register& { return in_at(at[operand]); };
+  const auto in = [&](int operand) __attribute__((always_inline)) -> const Register& {
+    return in_at(at[operand]);
+  };
   const auto optional = [&](int operand) __attribute__((always_inline)) -> const Register* {
     return at[operand] == none ? nullptr : &in(operand);
   };
-  const auto name = [&](int operand) __attribute__((always_inline)) { return frame->routine->names[at[operand]]; };
+  const auto name = [&](int operand) __attribute__((always_inline)) {
+    return frame->routine->names[at[operand]];
+  };
   const auto cache = [&]() __attribute__((always_inline)) -> Cache& {
     Routine& routine = *frame->routine;
     if (routine.caches.empty()) routine.caches.resize(routine.code.size());
@@ -221,8 +226,7 @@ Task::Outcome Task::go_on(HostType& host) {
         if ((in(3).is_object() || in(4).is_object()) && recorded()) break;
         const auto which = static_cast<Binary>(at[2]);
         Register result;
-        if (!of_numbers(which, in(3), in(4), result))
-          result = host.binary(which, in(3), in(4));
+        if (!of_numbers(which, in(3), in(4), result)) result = host.binary(which, in(3), in(4));
         reg(1) = std::move(result);
         frame->place += 5;
         break;
@@ -230,8 +234,7 @@ Task::Outcome Task::go_on(HostType& host) {
       case Opcode::inplace_: {
         const auto which = static_cast<Binary>(at[2]);
         Register result;
-        if (!of_numbers(which, in(3), in(4), result))
-          result = host.inplace(which, in(3), in(4));
+        if (!of_numbers(which, in(3), in(4), result)) result = host.inplace(which, in(3), in(4));
         reg(1) = std::move(result);
         frame->place += 5;
         break;
@@ -403,8 +406,7 @@ Task::Outcome Task::go_on(HostType& host) {
         break;
       case Opcode::get_item_:
         if (in(2).is_object() && recorded()) break;
-        if (may_wait() && (has_parked_ = host.item_must_wait(in(2), in(3))))
-          return Outcome::parked;
+        if (may_wait() && (has_parked_ = host.item_must_wait(in(2), in(3)))) return Outcome::parked;
         reg(1) = host.get_item(in(2), in(3));
         frame->place += 4;
         break;
@@ -434,7 +436,8 @@ Task::Outcome Task::go_on(HostType& host) {
       case Opcode::call_method_:
         if (in(2).is_object() && recorded()) break;
         frame->after = frame->place + 6 + at[5];
-        if (call(host, at[2], in(3).is_bound() ? at[3] : none, at + 4, at[1])) return Outcome::parked;
+        if (call(host, at[2], in(3).is_bound() ? at[3] : none, at + 4, at[1]))
+          return Outcome::parked;
         look_again();
         break;
       case Opcode::call_spread_: {
@@ -466,7 +469,7 @@ Task::Outcome Task::go_on(HostType& host) {
         Registers cells;
         several(5, cells);
         reg(1) = host.function(frame->function.object(), frame->routine->constants[at[2]],
-                                optional(3), optional(4), cells);
+                               optional(3), optional(4), cells);
         frame->place += 6 + at[5];
         break;
       }
@@ -510,7 +513,7 @@ Task::Outcome Task::go_on(HostType& host) {
       case Opcode::enter_: {
         Register leave, entered;
         host.enter(in(3), leave, entered);
-        if (!host.is_switch(leave)) entered_.push_back({leave, frame->routine, frame->place});
+        if (!host.is_switch(leave)) entered_.push_back({leave, frames_.size() - 1});
         reg(1) = std::move(leave);
         reg(2) = std::move(entered);
         frame->place += 4;

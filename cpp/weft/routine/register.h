@@ -6,8 +6,9 @@
 
 namespace weft::routine {
 
-// Something of the host's (under Python: any Python object). It begins with the number of references
-// to it, of which the lower 32 bits are negative where nobody counts; only the host looks further.
+// Something of the host's (under Python: any Python object). It begins with the number of
+// references to it, of which the lower 32 bits are negative where nobody counts; only the host
+// looks further.
 using HostObject = void*;
 
 void destroy(HostObject object) noexcept;

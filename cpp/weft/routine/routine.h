@@ -82,6 +82,7 @@ struct Routine final : base::RefCounted<Routine> {
   std::vector<Cache> caches;               // for each place, once it runs
   std::vector<std::unique_ptr<Site>> sites;  // for each place, once segments are looked for
   std::unique_ptr<const Liveness> liveness;  // once asked for
+  Trial trial;                               // of calls that the host makes
 
   int32_t parameters() const {
     return positional + keyword_only + (has_rest ? 1 : 0) + (has_options ? 1 : 0);

@@ -23,6 +23,43 @@ struct Counts {
 };
 inline thread_local constinit Counts counts;
 
+// Whether calls of a function are worth running as a routine. Against Python, each instruction
+// loses a little and each op of a segment gains more; how much, in nanoseconds, has been fitted to
+// the models of benchmarks/cliffs. Nothing is timed, so a program decides alike each time that it
+// runs.
+class Trial {
+ public:
+  // Whether the next call should be the host's.
+  bool steps_aside() {
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
+  // After a call: what has been counted in it.
+  void note(const Counts& before) {
+    if (++calls_ <= learning) return;  // segments
+    gained_ += per_op * (counts.ops - before.ops) -
+               per_segment * (counts.segments - before.segments) -
+               per_instruction * (counts.instructions - before.instructions);
+    if (calls_ < learning + looked_at) return;
+    if (gained_ < 0) {
+      left_ = spell_;
+      spell_ = spell_ < longest ? 4 * spell_ : longest;
+    } else {
+      spell_ = shortest;
+    }
+    calls_ = learning;
+    gained_ = 0;
+  }
+
+ private:
+  static constexpr int32_t learning = 16, looked_at = 16;      // calls
+  static constexpr int32_t shortest = 256, longest = 1 << 16;  // spells
+  static constexpr int64_t per_op = 54, per_segment = 113, per_instruction = 9;
+  int32_t calls_ = 0, left_ = 0, spell_ = shortest;
+  int64_t gained_ = 0;
+};
+
 class Segments {
  public:
   virtual ~Segments() = default;

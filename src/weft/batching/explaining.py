@@ -10,6 +10,7 @@ from typing import Any
 
 from weft import _core
 from weft._reports import Report, escaped, table_html
+from weft.batching.worth import decisions
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Plan:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Report):
-    """The last plans, how many ops were never needed, and cells whose bodies run as they are.
+    """The last plans, how many ops were never needed, and what was decided on cells and maps.
 
     Example:
         >>> import weft
@@ -71,6 +72,7 @@ class Explanation(Report):
     pending: int
     skipped: int
     inlined_cells: dict[str, str]
+    maps: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data.
@@ -80,7 +82,7 @@ class Explanation(Report):
             >>> with weft.lazy():
             ...     x = (weft.ones(2) * 2).tolist()
             >>> sorted(weft.explain().to_dict())
-            ['inlined_cells', 'pending', 'plans', 'skipped']
+            ['inlined_cells', 'maps', 'pending', 'plans', 'skipped']
         """
         return asdict(self)
 
@@ -122,7 +124,8 @@ def explain(plans: int = 1) -> Explanation:
     """
     found = tuple(_plan(plan) for plan in _core.last_plans()[-plans:])
     inlined = dict(_core.inlined_cells)
-    return Explanation(found, _core.pending_count(), _core.dropped_count(), inlined)
+    pending, dropped = _core.pending_count(), _core.dropped_count()
+    return Explanation(found, pending, dropped, inlined, dict(decisions))
 
 
 def _place(what: Plan | Batch) -> str:
@@ -205,4 +208,5 @@ def _totals(explanation: Explanation) -> list[str]:
     return [
         f"{waiting} pending, {explanation.skipped} never needed",
         *(f"cell {name} runs as it is: {why}" for name, why in explanation.inlined_cells.items()),
+        *(f"map of {name}: {how}" for name, how in explanation.maps.items()),
     ]

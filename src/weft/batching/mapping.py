@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeVar, cast, overload
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from weft import _core
-from weft.batching.replaying import find_mapped
+from weft.batching.replaying import Mapped, find_mapped, is_compiled
 from weft.batching.results import tensors_in
+from weft.batching.worth import Counts
 
 Example = TypeVar("Example")
 Result = TypeVar("Result")
@@ -384,10 +385,9 @@ def _examples(hub: Hub, function: Callable[[Any], Any], *given: Any) -> Fibers:
 
 def _compiled(function: Any) -> _core.CompiledCall | None:
     """Return the call of a function or module that `weft.compile` has made."""
-    if isinstance(function, _core.CompiledCall):
-        return function
-    as_call = getattr(type(function), "_as_call", None)
-    return None if as_call is None else as_call(function)
+    if not is_compiled(function):
+        return None
+    return function if isinstance(function, _core.CompiledCall) else function._as_call()
 
 
 def _with_note(error: BaseException, index: int) -> BaseException:
@@ -404,6 +404,7 @@ def map(
     width: int = 128,
     return_exceptions: Literal[False] = False,
     replay: bool = True,
+    compile: bool = True,
 ) -> list[Result]: ...
 @overload
 def map(
@@ -414,6 +415,7 @@ def map(
     width: int = 128,
     return_exceptions: bool,
     replay: bool = True,
+    compile: bool = True,
 ) -> list[Result | Exception]: ...
 def map(
     function: Callable[[Example], Result],
@@ -423,6 +425,7 @@ def map(
     width: int = 128,
     return_exceptions: bool = False,
     replay: bool = True,
+    compile: bool = True,
 ) -> list[Any]:
     """Run a function written for one example over many of them, together.
 
@@ -453,6 +456,8 @@ def map(
         return_exceptions: Put an example's exception in the place of its result.
         replay: A function or module that has been mapped for some hundred examples, and is seen to
             be pure, is replayed without running its Python again; False always runs it.
+        compile: A function all of which can be compiled (see `weft.compile`) is tried as a routine
+            after some maps, and stays one where that has less to do; False always runs its Python.
 
     Raises:
         Exception: What the first of the failing examples raised, with a note that names it.
@@ -480,10 +485,11 @@ def map(
     if type(examples) in (range, _core.Tensor):
         examples = list(examples)  # as they would be taken one by one
     given = cast("list[Any] | tuple[Any, ...]", examples)
-    replay = replay and type(examples) in (list, tuple)
+    call = _compiled(function)
+    replay = replay and call is None and type(examples) in (list, tuple)
     results = _core.map_cell(function, given, width) if replay else None
     found = find_mapped(function) if results is None else None
-    before = _core.ran_counts()
+    before = Counts.now()
     if replay and found is not None:
         known, body = found
         results = known.run(body, given, width)
@@ -491,20 +497,61 @@ def map(
         _core.draw_map()  # as if streams had been made for the examples
         if hub is None:
             _compute(results, return_exceptions)
-            if found is not None and found[0].replays.lose(len(results), before):
+            done = Counts.now().since(before)
+            if found is not None and found[0].replays.lose(len(results), done):
                 found[0].is_off = True
         return results
     if hub is not None:
         return _nested(hub, function, iter(examples), width, return_exceptions)
     if found is None or batch or not _core.is_plain():
         return _batched(function, iter(examples), width, return_exceptions)
+    results = _weighed(
+        found[0],
+        function,
+        iter(examples),
+        width,
+        return_exceptions,
+        declared=call is not None,
+        may_compile=compile,
+    )
+    done = Counts.now().since(before)
+    if done.plans and not done.instructions:
+        found[0].replays.note_fibers(len(results), done)
+    return results
+
+
+def _weighed(
+    known: Mapped,
+    function: Callable[[Any], Any],
+    examples: Iterator[Any],
+    width: int,
+    return_exceptions: bool,
+    *,
+    declared: bool,
+    may_compile: bool,
+) -> list[Any]:
+    """Run a map in the way that its function's maps before this one speak for."""
     training = _core.is_grad_enabled()
-    worth = found[0].worth[training]
+    worth, engine = known.worth[training], known.engines[training]
     if worth.steps_aside():
         return _one_by_one(function, examples, return_exceptions)
-    results = _batched(function, iter(examples), width, return_exceptions)
-    worth.judge(len(results), before, training=training)
-    found[0].replays.note_fibers(len(results), before)
+    as_tasks = not declared and may_compile and engine.wants_tasks
+    if as_tasks and not known.compiles(function):
+        engine.settle("not all of it is compiled (see weft.compile(...).explain())")
+        as_tasks = False
+    before = Counts.now()
+    try:
+        call = _core.CompiledCall(function) if as_tasks else function
+        results = _batched(call, examples, width, return_exceptions)
+    except Exception:
+        if as_tasks:  # Python's own tracebacks have the variables, too
+            engine.settle("an example raised an exception")
+        raise
+    done = Counts.now().since(before)
+    if not declared and may_compile:
+        engine.note(len(results), done, training=training)
+    if declared or engine.is_decided or not may_compile:
+        worth.judge(len(results), done, training=training)
     return results
 
 

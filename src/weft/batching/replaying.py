@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import weakref
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from weft import _core
 from weft.batching.cells import Watch
-from weft.batching.worth import Replays, Worth
+from weft.batching.worth import Engine, Replays, Worth
 
 
 class Mapped:
@@ -28,7 +28,20 @@ class Mapped:
         self.failures = 0  # in a row
         self.is_off = False
         self.worth = Worth(), Worth()  # without gradients, with them
+        name = getattr(called, "__qualname__", "")
+        self.engines = Engine(name), Engine(f"{name} with gradients")
+        self.is_routine: bool | None = None  # once asked for
         self.replays = Replays()
+
+    def compiles(self, function: Any) -> bool:
+        """Tell whether all of the function is a routine, and calls nothing else of Python's."""
+        if not _core.runs_routines():
+            return False
+        if self.is_routine is None:
+            from weft.compiling.explaining import is_all_compiled  # noqa: PLC0415 - takes long
+
+            self.is_routine = is_all_compiled(function)
+        return self.is_routine
 
     def __reduce__(self) -> tuple[type[Mapped], tuple[()]]:
         return Mapped, ()
@@ -61,9 +74,17 @@ def _is_traced() -> bool:
 def find_mapped(function: Any) -> tuple[Mapped, Any] | None:
     """Return what was found out about a function, and its body; None of what keeps nothing."""
     name = "_weft_mapped"
+    owner: Any
+    called: Any
+    if is_compiled(function):
+        owner = function
+        known = owner.__dict__.get(name)
+        if known is None or known.owner() is not owner:
+            known = owner.__dict__[name] = Mapped(owner)
+        return known, None
     if type(function) is FunctionType:
-        owner: Any = _made_before(function)
-        called: Any = owner
+        owner = _made_before(function)
+        called = owner
     elif isinstance(function, _core.Forward):
         owner, called = function, _core.find_forward(function)
     elif type(function) is MethodType and isinstance(function.__self__, _core.Forward):
@@ -78,6 +99,12 @@ def find_mapped(function: Any) -> tuple[Mapped, Any] | None:
     if known is None or known.owner() is not owner or known.number != id(called):
         known = owner.__dict__[name] = Mapped(owner, called)
     return known, body
+
+
+def is_compiled(function: Any) -> bool:
+    """Tell whether `weft.compile` has made it."""
+    kind = cast("type[object]", type(function))
+    return issubclass(kind, _core.CompiledCall) or hasattr(kind, "_as_call")
 
 
 class Made(dict[CodeType, FunctionType | list[int]]):

@@ -286,6 +286,8 @@ class _Walk:
         receiver: object = _UNKNOWN
         if isinstance(callee, MethodType):
             receiver, callee = callee.__self__, callee.__func__
+        if _core.is_composite(callee):
+            return None
         if isinstance(callee, FunctionType):
             return self.add(callee, receiver)
         if _is_exact(callee):
@@ -326,6 +328,12 @@ def _walk(target: object, *, into_library: bool) -> Explanation:
 def explain(target: Callable[..., Any]) -> Explanation:
     """Say what is compiled of a function or module and of what it calls."""
     return _walk(target, into_library=False)
+
+
+def is_all_compiled(target: Callable[..., Any]) -> bool:
+    """Tell whether nothing of a function, as far as can be known, is left to Python."""
+    found = explain(target)
+    return bool(found.compiled) and not found.refusals and not found.python
 
 
 def refusals_within(target: Callable[..., Any]) -> list[Refusal]:
