@@ -71,6 +71,7 @@ from weft._tensor import (  # noqa: E402
 from weft._vmap import vmap  # noqa: E402
 from weft.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 from weft.batching import cell, explain, lazy, map  # noqa: E402
+from weft.batching.replaying import ask_compiler as _ask_compiler  # noqa: E402
 from weft.random import (  # noqa: E402
     Generator,
     default_generator,
@@ -80,6 +81,13 @@ from weft.random import (  # noqa: E402
     seed,
     set_rng_state,
 )
+
+
+def _is_all_compiled(function: _Any) -> _Any:
+    return _importlib.import_module("weft.compiling.explaining").is_all_compiled(function)
+
+
+_ask_compiler(_is_all_compiled)
 
 float = float32
 double = float64

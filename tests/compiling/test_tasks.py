@@ -431,6 +431,16 @@ def test_what_calls_python_is_not_tried() -> None:
 
 
 @pytest.mark.usefixtures("tried")
+def test_what_routines_refuse_at_run_time_is_not_tried() -> None:
+    def body(x: weft.Tensor) -> weft.Tensor:
+        count, other = 1000 + x.numel(), 1000 + x.numel()
+        return long_steps(x) if count is not other else x
+
+    examples = [weft.rand(3) for _ in range(16)]
+    assert [ran_instructions(body, examples) for _ in range(4)] == [0] * 4
+
+
+@pytest.mark.usefixtures("tried")
 def test_after_an_exception_python_runs() -> None:
     def body(x: weft.Tensor) -> weft.Tensor:
         if fails:

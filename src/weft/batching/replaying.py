@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any, cast
 
 from weft import _core
 from weft.batching.cells import Watch
 from weft.batching.worth import Engine, Replays, Worth
+
+# Tells whether nothing of a function is left to Python. Compiling stands above maps, and sets it.
+_compiler: Callable[[Any], bool] | None = None
+
+
+def ask_compiler(ask: Callable[[Any], bool]) -> None:
+    """Set what tells whether nothing of a function is left to Python."""
+    global _compiler  # noqa: PLW0603 - compiling stands above maps
+    _compiler = ask
 
 
 class Mapped:
@@ -38,9 +48,7 @@ class Mapped:
         if not _core.runs_routines():
             return False
         if self.is_routine is None:
-            from weft.compiling.explaining import is_all_compiled  # noqa: PLC0415 - takes long
-
-            self.is_routine = is_all_compiled(function)
+            self.is_routine = _compiler is not None and _compiler(function)
         return self.is_routine
 
     def __reduce__(self) -> tuple[type[Mapped], tuple[()]]:

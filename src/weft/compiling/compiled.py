@@ -198,7 +198,8 @@ def compile(
     debugger, tracer, profiler or coverage tool, and `WEFT_COMPILE=0`, let Python run all of it.
 
     It pays where ops follow one another, which are recorded as one from the second time on. What
-    lies between may take up to a third longer than in Python, so measure.
+    lies between takes longer than in Python. So calls are looked at: where more is lost than won,
+    Python runs them for a while. That goes by counts, not by time.
 
     Args:
         model: a function, a method, a module, or None: then this returns a decorator.

@@ -148,6 +148,7 @@ class _Walk:
         self.explanation = Explanation()
         self.into_library = into_library
         self.seen: set[CodeType] = set()
+        self.may_compare_numbers = False  # by `is`, which routines refuse
         self.waiting: list[tuple[FunctionType, object]] = []
 
     def add(self, function: FunctionType, receiver: object = _UNKNOWN) -> str | None:
@@ -162,11 +163,10 @@ class _Walk:
             self.waiting.append((function, receiver))
         return None
 
-    def run(self) -> Explanation:
+    def run(self) -> None:
         """Go through all that waits."""
         while self.waiting:
             self._through(*self.waiting.pop(0))
-        return self.explanation
 
     def _through(self, function: FunctionType, receiver: object) -> None:
         routine = _core.routine_of(function)
@@ -194,6 +194,7 @@ class _Walk:
             line = lines.get(offsets[instruction.place], function.__code__.co_firstlineno)
             value = self._value(function, routine, instruction, values, line)
             self._call(function, instruction, values, line)
+            self._compare(routine, instruction, values)
             targets = [number for letter, number in instruction.operands if letter == "w"]
             for number in targets:
                 values.pop(number, None)
@@ -273,6 +274,19 @@ class _Walk:
                 HostCall(code.co_filename, line, function.__qualname__, called, reason)
             )
 
+    def _compare(
+        self, routine: _core.Routine, instruction: Instruction, values: dict[int, object]
+    ) -> None:
+        if instruction.name not in ("is", "is_not"):
+            return
+        sides = [
+            routine.constants[-2 - number] if number < 0 else values.get(number, _UNKNOWN)
+            for letter, number in instruction.operands
+            if letter == "r"
+        ]
+        is_number = [side is _UNKNOWN or isinstance(side, (int, float)) for side in sides]
+        self.may_compare_numbers = self.may_compare_numbers or all(is_number)
+
     def reason(self, callee: object) -> str | None:
         """Return why Python runs a call, if it does."""
         if isinstance(callee, _core.CompiledCall):
@@ -314,7 +328,7 @@ def refusals_in(function: FunctionType) -> list[Refusal]:
     return [] if _core.routine_of(function) is not None else _source_refusals(function)
 
 
-def _walk(target: object, *, into_library: bool) -> Explanation:
+def _walk(target: object, *, into_library: bool) -> _Walk:
     walk = _Walk(into_library=into_library)
     if isinstance(target, functools.partial):
         target = target.func
@@ -322,20 +336,23 @@ def _walk(target: object, *, into_library: bool) -> Explanation:
     if reason is not None and not walk.explanation.refusals:
         name = getattr(target, "__qualname__", type(target).__qualname__)
         walk.explanation.python.append(HostCall("", 0, name, name, reason))
-    return walk.run()
+    walk.run()
+    return walk
 
 
 def explain(target: Callable[..., Any]) -> Explanation:
     """Say what is compiled of a function or module and of what it calls."""
-    return _walk(target, into_library=False)
+    return _walk(target, into_library=False).explanation
 
 
 def is_all_compiled(target: Callable[..., Any]) -> bool:
-    """Tell whether nothing of a function, as far as can be known, is left to Python."""
-    found = explain(target)
-    return bool(found.compiled) and not found.refusals and not found.python
+    """Tell whether nothing of a function, as far as can be known, is left to Python or refused."""
+    walk = _walk(target, into_library=False)
+    found = walk.explanation
+    is_left = found.refusals or found.python or walk.may_compare_numbers
+    return bool(found.compiled) and not is_left
 
 
 def refusals_within(target: Callable[..., Any]) -> list[Refusal]:
     """Return all constructs that keep a function and those that it calls from being compiled."""
-    return sorted(_walk(target, into_library=False).refusals)
+    return sorted(explain(target).refusals)
