@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -545,3 +546,248 @@ def test_what_is_one_object_stays_one() -> None:
     assert compiled(X, one, one)[1]
     assert compiled(X, one, "x")[2] is one
     assert not compiled(X, one, "".join(["ab", "c"]))[1]
+
+
+# ---- Steps that are settled ----------------------------------------------------------------------
+
+
+class Scaled(nn.Module):
+    """A module that reads parts, numbers, texts and what is around it."""
+
+    kind = "plain"
+
+    def __init__(self, size: int = 3) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(size, 4), nn.Linear(4, size)
+        self.scale: float | None = 2.0
+        self.names = ["a"]
+
+    def shifted(self, x: weft.Tensor) -> weft.Tensor:
+        return x + SHIFT
+
+    def forward(self, x: weft.Tensor) -> weft.Tensor:
+        y = self.second(self.first(x).tanh())
+        if self.scale is not None:
+            y = y * self.scale
+        if self.kind == "plain":
+            y = self.shifted(y)
+        return y - 1
+
+
+SHIFT = 1.0
+
+
+def _change_number(model: Scaled) -> None:
+    model.scale = 3.0
+
+
+def _change_none(model: Scaled) -> None:
+    model.scale = None
+
+
+def _change_text(model: Scaled) -> None:
+    model.kind = "other"
+
+
+def _change_part(model: Scaled) -> None:
+    model.first = nn.Linear(3, 4)
+
+
+def _change_weight(model: Scaled) -> None:
+    model.first.weight = nn.Parameter(weft.ones(4, 3))
+
+
+def _change_weight_in_place(model: Scaled) -> None:
+    with weft.no_grad():
+        model.first.weight.mul_(2)
+
+
+def _change_weight_data(model: Scaled) -> None:
+    model.first.weight.data = weft.ones(4, 3)
+
+
+def _change_form(model: Scaled) -> None:
+    model.first.weight.data = weft.ones(3, 4).t()
+
+
+def _change_dtype(model: Scaled) -> None:
+    model.double()
+
+
+def _change_forward(model: Scaled) -> None:
+    model.first.forward = lambda x: x @ weft.ones(3, 4, dtype=x.dtype)  # type: ignore[method-assign]
+
+
+def _add_hook(model: Scaled) -> None:
+    model.second.register_forward_hook(lambda *given: given[-1] * 2)
+
+
+def _change_class(model: Scaled) -> None:
+    class Other(Scaled):
+        kind = "other"
+
+    model.__class__ = Other
+
+
+def _change_dict(model: Scaled) -> None:
+    model.__dict__ = {**model.__dict__, "scale": 5.0}
+
+
+def _change_method(model: Scaled) -> None:
+    model.shifted = lambda x: x * 7  # type: ignore[method-assign]
+
+
+def _change_global(_: Scaled) -> None:
+    globals()["SHIFT"] = 4.0
+
+
+def _change_class_attribute(_: Scaled) -> None:
+    Scaled.kind = "other"
+
+
+CHANGES = [value for name, value in list(globals().items()) if name.startswith(("_change", "_add"))]
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_is_settled_is_looked_up_again_when_it_changes(change: Any, grad: bool) -> None:
+    weft.manual_seed(0)
+    model = Scaled()
+    compiled, x = weft.compile(model), weft.randn(3)
+
+    def check() -> None:
+        given = x.double() if model.first.weight.dtype == weft.float64 else x
+        with weft.set_grad_enabled(grad):
+            for _ in range(4):
+                assert weft.allclose(compiled(given), model(given), rtol=1e-6)
+
+    try:
+        check()
+        change(model)
+        check()
+    finally:
+        Scaled.kind = "plain"
+        globals()["SHIFT"] = 1.0
+
+
+def test_models_of_one_class_by_turns() -> None:
+    models = [Scaled() for _ in range(3)] + [Scaled(5)]
+    compiled = [weft.compile(model) for model in models]
+    with weft.no_grad():
+        for _ in range(60):
+            for model, call in zip(models, compiled, strict=True):
+                x = weft.randn(model.first.in_features)
+                assert weft.allclose(call(x), model(x))
+
+
+def test_models_that_are_gone_leave_nothing() -> None:
+    x = weft.randn(3)
+    for i in range(200):
+        model = Scaled()
+        model.scale = float(i)
+        with weft.no_grad():
+            compiled = weft.compile(model)
+            for _ in range(3):
+                assert weft.allclose(compiled(x), model(x))
+        gone = weakref.ref(model)
+        del model, compiled
+        gc.collect() if i % 50 == 0 else None
+        assert i % 50 or gone() is None
+
+
+# ---- Where nothing is recorded -------------------------------------------------------------------
+
+
+def test_results_are_nobody_elses() -> None:
+    def body(x: weft.Tensor) -> tuple[weft.Tensor, weft.Tensor]:
+        y = (x * 2).tanh()
+        return y + 1, y * 3
+
+    compiled = weft.compile(body)
+    kept = []
+    for i in range(6):
+        x = weft.full((4,), float(i))
+        one, other = compiled(x)
+        kept.append((one, other, x))
+        one.add_(0)
+    for one, other, x in kept:
+        assert weft.equal(one, (x * 2).tanh() + 1)
+        assert weft.equal(other, (x * 2).tanh() * 3)
+
+
+def test_what_is_given_is_let_go() -> None:
+    compiled = weft.compile(lambda x: (x.reshape(2, 2).t() @ x.reshape(2, 2)).exp())
+    for _ in range(4):
+        compiled(weft.ones(4))
+    before = _core.live_bytes()
+    x = weft.ones(4)
+    compiled(x)
+    del x
+    assert _core.live_bytes() <= before
+
+
+def test_large_values_in_between_do_not_stay() -> None:
+    compiled = weft.compile(lambda x: (x * 2 + 1).tanh().sum())
+    x = weft.ones(100_000)
+    for _ in range(4):
+        compiled(x)
+    before = _core.live_bytes()
+    compiled(x)
+    assert _core.live_bytes() - before < 4096
+
+
+def test_an_error_is_at_its_line_and_harms_nothing() -> None:
+    table = weft.randn(5, 3)
+
+    def body(i: weft.Tensor) -> weft.Tensor:
+        row = table.index_select(0, i) * 2
+        return row.tanh().sum()
+
+    compiled = weft.compile(body)
+    for _ in range(2):
+        for i in (0, 4, 9, 2):
+            if i == 9:
+                with pytest.raises(IndexError) as caught:
+                    compiled(weft.tensor([i]))
+                assert caught.traceback[-1].lineno == body.__code__.co_firstlineno
+            else:
+                assert weft.equal(compiled(weft.tensor([i])), body(weft.tensor([i])))
+
+
+def test_why_there_is_no_gradient_is_still_known() -> None:
+    model = Scaled()
+    compiled, x = weft.compile(model), weft.randn(3)
+    with weft.no_grad():
+        results = [f(x) for f in (model, compiled, compiled, compiled, compiled)]
+    texts = set()
+    for result in results:
+        with pytest.raises(RuntimeError) as caught:
+            result.sum().backward()
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+def test_inference_mode_marks_results() -> None:
+    compiled, x = weft.compile(lambda x: (x * 2).tanh() + 1), weft.ones(3)
+    for _ in range(4):
+        with weft.inference_mode():
+            assert compiled(x).is_inference()
+        assert not compiled(x).is_inference()
+
+
+def test_random_shapes_in_one_function() -> None:
+    def body(x: weft.Tensor, w: weft.Tensor) -> weft.Tensor:
+        y = (x @ w).relu()
+        a, b = y.chunk(2, -1)
+        return (a * b.sigmoid()).softmax(-1).sum(0) + y.mean()
+
+    compiled = weft.compile(body)
+    rng = random.Random(0)
+    for _ in range(200):
+        n, k, m = rng.randint(1, 4), rng.randint(1, 3), 2 * rng.randint(1, 3)
+        x, w = weft.randn(n, k), weft.randn(m, k).t() if rng.random() < 0.5 else weft.randn(k, m)
+        w.requires_grad_(rng.random() < 0.3)
+        with weft.set_grad_enabled(rng.random() < 0.5):
+            found, expected = compiled(x, w), body(x, w)
+        assert weft.allclose(found, expected, rtol=1e-5)
+        assert found.requires_grad == expected.requires_grad

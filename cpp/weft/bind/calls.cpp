@@ -3,6 +3,7 @@
 
 #include "weft/bind/cell.h"
 #include "weft/bind/look.h"
+#include "weft/bind/routines.h"
 #include "weft/graph/modes.h"
 #include "weft/graph/observer.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 using graph::modes;
 
-PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name;  // interned
+PyObject *cell_name, *forward_name, *hooks_name, *call_with_hooks_name, *target_name;  // interned
 constexpr Py_ssize_t most_arguments = 8;  // of a call on the short way
 
 // What the instance's dictionary has under an interned name, borrowed; null if nothing.
@@ -243,6 +244,12 @@ PyObject* call_unwatched(PyObject* self, PyObject* const* items, Py_ssize_t coun
       PyTuple_SET_ITEM(made.get(), i, Py_NewRef(items[i]));
     return made ? call(made.get()) : nullptr;
   };
+  if (Py_TYPE(self) == compiled_module_type && !keywords && !has_hooks(self)) {
+    PyObject* target = own_attribute(self, target_name);
+    if (target && is_called_as_module(target) && !has_hooks(target) &&
+        !own_attribute(self, forward_name))
+      return call_routine(Object::borrow(target).get(), items, count, nullptr);
+  }
   Known& known = known_of(self);
   if (!is_still_known(known, self)) {
     if (has_hooks(self)) {
@@ -296,6 +303,7 @@ void define_calls(PyObject* module) {
   cell_name = PyUnicode_InternFromString("_weft_cell");
   forward_name = PyUnicode_InternFromString("forward");
   hooks_name = PyUnicode_InternFromString("_hooks");
+  target_name = PyUnicode_InternFromString("_orig_mod");
   call_with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
   number_type->tp_getattro = get_of_function;
   // The base of nn.Module, without memory of its own: instances are those of any Python class.

@@ -52,6 +52,8 @@ PyObject* cell_of(PyObject* callable);
 // What runs when this module is called, and nothing around it, borrowed; null: something else does.
 PyObject* plain_forward(PyObject* module);
 bool is_called_as_module(PyObject* object);
+// Of compiled modules, which run another module's forward; null: nobody has compiled any.
+inline PyTypeObject* compiled_module_type = nullptr;
 PyObject* call_as_module(PyObject* module, std::span<PyObject* const> args);
 
 // How objects of the other types are called.

@@ -412,6 +412,7 @@ std::unique_ptr<Segment> Noting::note() {
   }
   if (snapshots.size() < 2 || !make_program()) return nullptr;
   drop_unused_steps();
+  settle_steps(*segment_);
   return std::move(segment_);
 }
 

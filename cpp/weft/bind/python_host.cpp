@@ -565,6 +565,13 @@ class PythonHost final : public routine::Host {
     if (object.is_object() && cache.found) {
       PyObject* owner = object_in(object);
       PyTypeObject* known = Py_TYPE(owner);
+      PyObject** dict = _PyObject_GetDictPtr(owner);
+      if (dict && cache.looked_at == *dict && cache.version && cache.version == version_of(*dict) &&
+          cache.other_version == known->tp_version_tag) {
+        function = unboxed_borrowed(static_cast<PyObject*>(cache.found));
+        receiver = Register();
+        return;
+      }
       // A method of the type, which the object does not have by itself.
       if (cache.looked_at == known && cache.version == known->tp_version_tag &&
           PyType_HasFeature(known, Py_TPFLAGS_VALID_VERSION_TAG)) {
@@ -595,7 +602,9 @@ class PythonHost final : public routine::Host {
         return;
       }
     }
-    function = unboxed(PyObject_GetAttr(given.get(), text_of(name)));
+    // A module among a module's parts, a function that is kept: as any attribute.
+    function = object.is_object() ? get_attribute(object, name, cache)
+                                  : unboxed(PyObject_GetAttr(given.get(), text_of(name)));
     receiver = Register();
   }
   Register get_item(const Register& object, const Register& index) override {

@@ -2,6 +2,7 @@
 #include <nanobind/stl/array.h>
 
 #include "weft/bind/binding.h"
+#include "weft/bind/cell.h"
 #include "weft/bind/frames.h"
 #include "weft/bind/python_host.h"
 #include "weft/bind/routines.h"
@@ -252,7 +253,12 @@ struct PyCompiled {
 PyTypeObject* compiled_type = nullptr;
 
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-  PyObject* target = reinterpret_cast<PyCompiled*>(self)->target;
+  return call_routine(reinterpret_cast<PyCompiled*>(self)->target, args, flags, names);
+}
+
+}  // namespace
+
+PyObject* call_routine(PyObject* target, PyObject* const* args, size_t flags, PyObject* names) {
   if (!runs_routines()) return PyObject_Vectorcall(target, args, flags, names);
   if (Py_EnterRecursiveCall(" of a compiled function")) return nullptr;
   PyObject* result = guarded([&]() -> PyObject* {
@@ -274,6 +280,8 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t flags, PyO
   Py_LeaveRecursiveCall();
   return result;
 }
+
+namespace {
 
 PyObject* new_compiled(PyTypeObject* type, PyObject* args, PyObject*) {
   if (PyTuple_GET_SIZE(args) < 1) {
@@ -356,6 +364,12 @@ void define_routines(nb::module_& module) {
       nb::arg("function"), "Return what a function runs as when it is compiled; None: as Python.");
   module.def("runs_routines", runs_routines,
              "Tell whether compiled functions run as routines now.");
+  module.def(
+      "set_compiled_module_type",
+      [](nb::type_object type) {
+        compiled_module_type = reinterpret_cast<PyTypeObject*>(type.release().ptr());
+      },
+      nb::arg("type"), "Name the class of modules that run the forward of their `_orig_mod`.");
   module.def(
       "let_step_aside", [](bool wanted) { return std::exchange(steps_aside, wanted); },
       nb::arg("wanted"),

@@ -6,6 +6,7 @@
 
 #include "weft/bind/cell.h"
 #include "weft/bind/python_host.h"
+#include "weft/exec/unrecorded.h"
 #include "weft/graph/record.h"
 #include "weft/routine/numbers.h"
 
@@ -136,6 +137,112 @@ class Steps {
       : segment_(segment), task_(task), values_(values) {}
 
   bool take() {
+    SettledSteps& settled = segment_.settled;
+    if (settled.is_valid && still_holds(settled)) {
+      ++settled.used;
+      return take_others(settled);
+    }
+    if (!take_all()) return false;
+    if (has_versions && (settled.made < most_makes || settled.used > 4 * settled.made))
+      keep(settled);
+    return true;
+  }
+
+ private:
+  static constexpr int32_t most_makes = 16;  // of what is not used much
+
+  bool take_others(const SettledSteps& settled) {
+    for (const SegmentStep& step : segment_.steps) {
+      if (!step.is_settled) {
+        if (step.gives_value()) {
+          Register value = give(step);
+          if (!value.is_bound()) return false;
+          values_.push_back(std::move(value));
+        } else if (!holds(step)) {
+          return false;
+        }
+      } else if (step.gives_value()) {
+        PyObject* found = settled.found[values_.size()];
+        values_.push_back(found ? Register::borrowed(found) : settled.numbers[values_.size()]);
+      }
+    }
+    return true;
+  }
+  PyObject* entry(int32_t number) const {
+    const Frame& frame = task_.open_frames().back();
+    const Register& value = number < 0 ? frame.function : task_.registers_of(frame)[number];
+    return value.is_object() ? object_in(value) : nullptr;
+  }
+  bool still_holds(const SettledSteps& settled) const {
+    for (const auto& [number, object] : settled.roots) {
+      if (entry(number) != object) return false;
+    }
+    for (const auto& [globals, builtins, version, builtins_version] : settled.globals) {
+      if (version_of(globals) != version || version_of(builtins) != builtins_version) return false;
+    }
+    for (const auto& [object, type, type_version, dict, version] : settled.seen) {
+      if (Py_TYPE(object) != type || type->tp_version_tag != type_version ||
+          !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG))
+        return false;
+      if (own_dict(object) != dict || (dict && version_of(dict) != version)) return false;
+    }
+    return true;
+  }
+  // After all steps: what the settled ones have looked at.
+  void keep(SettledSteps& settled) {
+    settled.is_valid = false;
+    ++settled.made;
+    settled.roots.clear();
+    settled.seen.clear();
+    settled.globals.clear();
+    settled.found.assign(values_.size(), nullptr);
+    settled.numbers.assign(values_.size(), Register());
+    size_t next = 0;
+    for (const SegmentStep& step : segment_.steps) {
+      if (step.is_settled && !note(step, next, settled)) return;
+      next += step.gives_value() ? 1 : 0;
+    }
+    settled.is_valid = true;
+  }
+  // False: what it looks at is no object.
+  bool note(const SegmentStep& step, size_t next, SettledSteps& settled) {
+    if (step.gives_value()) {
+      if (values_[next].is_object()) {
+        settled.found[next] = object_in(values_[next]);
+      } else {
+        settled.numbers[next] = values_[next];
+      }
+    }
+    if (step.kind == Kind::entry) {
+      if (!settled.found[next]) return false;
+      settled.roots.push_back({step.number, settled.found[next]});
+      return true;
+    }
+    if (!values_[step.a].is_object())
+      return step.kind == Kind::is_same || step.kind == Kind::is_none;
+    PyObject* owner = object_in(values_[step.a]);
+    if (step.kind == Kind::global) {
+      auto* function = reinterpret_cast<PyFunctionObject*>(owner);
+      PyObject *globals = function->func_globals, *builtins = function->func_builtins;
+      for (const auto& known : settled.globals) {
+        if (known.globals == globals && known.builtins == builtins) return true;
+      }
+      settled.globals.push_back({globals, builtins, version_of(globals), version_of(builtins)});
+      return true;
+    }
+    const bool looks = step.kind == Kind::attribute || step.kind == Kind::method ||
+                       step.kind == Kind::forwards || step.kind == Kind::is_type;
+    if (!looks) return true;
+    for (const auto& known : settled.seen) {
+      if (known.object == owner) return true;
+    }
+    PyObject* dict = own_dict(owner);
+    settled.seen.push_back(
+        {owner, Py_TYPE(owner), Py_TYPE(owner)->tp_version_tag, dict, dict ? version_of(dict) : 0});
+    return true;
+  }
+
+  bool take_all() {
     for (const SegmentStep& step : segment_.steps) {
       if (step.gives_value()) {
         Register value = give(step);
@@ -147,8 +254,6 @@ class Steps {
     }
     return true;
   }
-
- private:
   const Register& operand(const SegmentStep& step, int32_t number) const {
     return number < 0 ? step.constant : values_[number];
   }
@@ -367,7 +472,9 @@ bool record(const Segment& segment, Task& task) {
   } else {
     const graph::ModesGuard guard;
     try {
-      outputs = segment.op->apply_at_lines(inputs);
+      if (exec::leaves_no_record(*segment.op, inputs))
+        outputs = exec::run_unrecorded(*segment.op, inputs);
+      if (outputs.empty()) outputs = segment.op->apply_at_lines(inputs);
     } catch (const base::Error&) {
       return false;  // one by one, the op that fails says so at its line
     }
@@ -377,6 +484,42 @@ bool record(const Segment& segment, Task& task) {
   routine::counts.ops += static_cast<int64_t>(segment.op->program.instructions.size());
   return true;
 }
+
+}  // namespace
+
+void settle_steps(Segment& segment) {
+  std::vector<bool> is_settled;  // by value
+  // An argument is settled if something is looked up in it that no other call changes.
+  std::vector<bool> is_owner(segment.steps.size());
+  for (const SegmentStep& step : segment.steps) {
+    const bool looks = step.kind == Kind::attribute || step.kind == Kind::method ||
+                       step.kind == Kind::forwards || step.kind == Kind::global;
+    if (looks && step.a >= 0) is_owner[step.a] = true;
+  }
+  for (SegmentStep& step : segment.steps) {
+    const bool has_settled = step.a >= 0 && is_settled[step.a];
+    switch (step.kind) {
+      case Kind::entry:
+        step.is_settled = is_owner[is_settled.size()];
+        break;
+      case Kind::global:
+      case Kind::attribute:
+      case Kind::method:
+      case Kind::forwards:
+      case Kind::is_class:
+      case Kind::is_same:
+      case Kind::is_none:
+      case Kind::is_type:
+        step.is_settled = has_settled;
+        break;
+      default:
+        break;
+    }
+    if (step.gives_value()) is_settled.push_back(step.is_settled);
+  }
+}
+
+namespace {
 
 struct PlaceSegments final : routine::Site {
   uint32_t seen = 0, failures = 0;

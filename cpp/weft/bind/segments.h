@@ -58,6 +58,8 @@ struct SegmentStep {
   unsigned version = 0;
   PyObject* found = nullptr;  // borrowed from a type's dictionary
   routine::RoutineRef routine;
+  // Finds the same again while the dictionaries and types on the way are as they were.
+  bool is_settled = false;
   // What was found last time, while the dictionaries are as they were.
   mutable PyObject* dict = nullptr;
   mutable uint64_t dict_version = 0, other_version = 0;
@@ -84,6 +86,34 @@ struct SegmentFrame {
   std::vector<std::pair<int32_t, SegmentContent>> written;
 };
 
+// What the settled steps of a segment found last time, and what they looked at: while all that is
+// unchanged, they are not taken. Nothing is kept alive: each object is checked before what it has.
+struct SettledSteps {
+  struct Root {
+    int32_t number;  // of an entry
+    PyObject* object;
+  };
+  struct Seen {
+    PyObject* object;
+    PyTypeObject* type;
+    unsigned type_version;
+    PyObject* dict;
+    uint64_t version;
+  };
+  struct Globals {
+    PyObject *globals, *builtins;
+    uint64_t version, builtins_version;
+  };
+  std::vector<Root> roots;
+  std::vector<Seen> seen;
+  std::vector<Globals> globals;
+  // By value: an object, borrowed; null: a number, or a value of another step.
+  std::vector<PyObject*> found;
+  std::vector<routine::Register> numbers;
+  bool is_valid = false;
+  int32_t made = 0, used = 0;
+};
+
 struct Segment {
   routine::RoutineRef routine;  // in which it begins
   unsigned tensor_version = 0;  // of the type Tensor
@@ -95,10 +125,14 @@ struct Segment {
   std::vector<int32_t> inputs;      // values
   std::vector<int32_t> objects;     // of each tensor that it gives: which of the op's results
   std::vector<SegmentFrame> after;  // the frame in which it began, then new ones
+  mutable SettledSteps settled;
   Segment() = default;
   Segment(const Segment&) = delete;
   ~Segment();
 };
+
+// Finds out which of its steps are settled.
+void settle_steps(Segment& segment);
 
 // Notes what follows in a task. None: nothing that could be recorded as one.
 std::unique_ptr<Segment> note_segment(routine::Task& task);

@@ -62,7 +62,8 @@ struct ProgramOp : Op {
   std::vector<base::SmallVector<int, 2>> dead;
   // Applies the Program as its ops would be, each at its own line; what is no longer needed goes.
   Values apply_at_lines(std::span<const Value> inputs) const;
-  mutable std::shared_ptr<void> notes;  // the executor's, on how it runs
+  mutable std::shared_ptr<void> notes;    // the executor's, on how it runs for rows
+  mutable std::shared_ptr<void> kernels;  // and at once, where nothing is recorded
 
  private:
   void infer_metas();

@@ -156,6 +156,7 @@ class CompiledModule(Module):
         return True
 
 
+_core.set_compiled_module_type(CompiledModule)
 _call_with_hooks = _core.CompiledCall(vars(Module)["_call_with_hooks"])
 
 
