@@ -106,7 +106,7 @@ def test_shows_itself_in_a_notebook(report: Any) -> None:
 def test_explain_is_tables_in_a_notebook() -> None:
     batch = Batch("mul<script>", 1200, 4096, 0.5, "/a/b.py", 7, "not <b>bold</b>", 0)
     plan = Plan((batch, batch), 2, 0.001, 0.002, "/a/b.py", 9)
-    html = Explanation((plan, plan), 1, 3, {"step": "why"})._repr_html_()
+    html = Explanation((plan, plan), 1, 3, {"step": "why"}, {"body": "as tasks"})._repr_html_()
     text = read(html)
     assert html.count("<table>") == 2
     assert html.count("<tr>") == 6

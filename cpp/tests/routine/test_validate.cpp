@@ -54,8 +54,34 @@ TEST_CASE_FIXTURE(Sample, "a routine that is well formed") {
   CHECK(complaint({{iterate_, {1, 0}},
                    {next_, {2, 1, 9}},
                    {jump_, {3}},
-                   {Opcode::unbind_, {1}},
+                   {Opcode::unbind_, {2, 1, 2}},
                    {return_, {0}}}) == "");
+  CHECK(complaint({{Opcode::take_, {1, 0}}, {Opcode::branch_if_, {1, 6}}, {return_, {-2}}}) == "");
+}
+
+TEST_CASE_FIXTURE(Sample, "operands that are constants") {
+  CHECK(complaint({{move_, {1, -3}}, {return_, {-2}}}) == "");
+  CHECK(complaint({{return_, {-4}}}) == "return at 0: there is no constant 2");
+  CHECK(complaint({{return_, {-1}}}) == "return at 0: there is no register -1");
+  CHECK(complaint({{constant_, {-2, 0}}, {return_, {0}}}) ==
+        "constant at 0: there is no register -2");
+  CHECK(complaint({{Opcode::take_, {1, -2}}, {return_, {1}}}) ==
+        "take at 0: there is no register -2");
+  CHECK(complaint({{Opcode::check_, {-2, 0}}, {return_, {0}}}) ==
+        "check at 0: there is no register -2");
+  CHECK(complaint({{next_, {1, -2, 0}}, {return_, {0}}}) ==
+        "next at 0: register -2 may hold a value, not an iterator");
+}
+
+TEST_CASE_FIXTURE(Sample, "registers that are let go of") {
+  CHECK(complaint({{Opcode::unbind_, {1, 0}}, {return_, {0}}}) ==
+        "return at 3: register 0 may hold nothing, not a value");
+  CHECK(complaint({{Opcode::take_, {1, 0}}, {return_, {0}}}) ==
+        "return at 3: register 0 may hold nothing, not a value");
+  CHECK(complaint({{Opcode::branch_unless_, {0, 3}}, {return_, {0}}}) ==
+        "return at 3: register 0 may hold nothing, not a value");
+  CHECK(complaint({{Opcode::take_, {2, 1}}, {return_, {0}}}) ==
+        "take at 0: register 1 may hold nothing, not a value");
 }
 
 TEST_CASE_FIXTURE(Sample, "a routine's frame") {
