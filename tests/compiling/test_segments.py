@@ -791,3 +791,95 @@ def test_random_shapes_in_one_function() -> None:
             found, expected = compiled(x, w), body(x, w)
         assert weft.allclose(found, expected, rtol=1e-5)
         assert found.requires_grad == expected.requires_grad
+
+
+# ---- What dictionaries hold ----------------------------------------------------------------------
+
+
+def test_a_sequence_of_modules_is_one_segment() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3), nn.Sigmoid())
+    compiled, x = weft.compile(lambda x: net(x) + 0), weft.randn(3)
+    for _ in range(4):
+        compiled(x)
+    before = _core.routine_counts()
+    assert weft.allclose(compiled(x), net(x))
+    instructions, segments, ops = (
+        now - then for now, then in zip(_core.routine_counts(), before, strict=True)
+    )
+    assert (segments, ops) == (1, 5)
+    assert instructions < 10
+
+
+SEQUENCE_CHANGES: list[Callable[[nn.Sequential], Any]] = [
+    lambda net: net.append(nn.Tanh()),
+    lambda net: net.insert(0, nn.ReLU()),
+    lambda net: net.__delitem__(1),
+    lambda net: net.__setitem__(1, nn.ReLU()),
+    lambda net: net.add_module("last", nn.Linear(3, 3)),
+    lambda net: net[0].register_forward_hook(lambda *given: given[-1] * 2),
+    lambda net: net._module_names.update({"1": net._module_names.pop("1")}),
+    lambda net: setattr(net, "1", nn.Softplus()),
+    lambda net: net.__dict__.update({"1": nn.Softplus()}),
+    lambda net: net.double(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SEQUENCE_CHANGES)))
+def test_a_sequence_of_modules_that_changes(number: int) -> None:
+    net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
+    compiled, x = weft.compile(net), weft.randn(3)
+    for _ in range(4):
+        assert weft.allclose(compiled(x), net(x))
+    SEQUENCE_CHANGES[number](net)
+    x = x.double() if next(net.parameters()).dtype == weft.float64 else x
+    for _ in range(4):
+        assert weft.allclose(compiled(x), net(x))
+
+
+def test_dictionaries_that_are_given() -> None:
+    def body(x: weft.Tensor, terms: dict[Any, Any]) -> weft.Tensor:
+        y = x * 2
+        for name in terms:  # noqa: PLC0206 - what is tried
+            y = y + x * terms[name]
+        return y + terms["a"]
+
+    given = [
+        {"a": weft.ones(3), "b": 2.0},
+        {"a": 1.0, "b": weft.ones(3)},
+        {"b": 2.0, "a": 1.0},
+        {"a": 3.0},
+        {"a": 3.0, 1: 2.0},
+        {"a": weft.ones(3, dtype=weft.float64), "b": 1},
+    ]
+    check(body, *[(weft.randn(3), terms) for terms in given])
+
+
+def test_a_dictionary_that_changes_between_calls() -> None:
+    scales = {"a": 1.0}
+
+    def body(x: weft.Tensor) -> weft.Tensor:
+        y = x + 1
+        for name in scales:  # noqa: PLC0206 - what is tried
+            y = (y * scales[name]).tanh()
+        return y
+
+    compiled, x = weft.compile(body), weft.randn(3)
+    for change in ({"a": 2.0}, {"b": 3.0}, {"a": 5.0, "c": 0.5}, {}):
+        scales.update(change)
+        for _ in range(3):
+            assert weft.equal(compiled(x), body(x))
+    del scales["b"]
+    assert weft.equal(compiled(x), body(x))
+    scales.clear()
+    assert weft.equal(compiled(x), body(x))
+
+
+def test_missing_keys_raise() -> None:
+    def body(x: weft.Tensor, terms: dict[str, float]) -> weft.Tensor:
+        return x * terms["a"] + terms["b"]
+
+    compiled, x = weft.compile(body), weft.randn(3)
+    for _ in range(3):
+        assert weft.equal(compiled(x, {"a": 1.0, "b": 2.0}), x + 2)
+        with pytest.raises(KeyError, match="b"):
+            compiled(x, {"a": 1.0})

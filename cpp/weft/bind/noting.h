@@ -161,6 +161,8 @@ class Noting final : public Looking {
   void do_container(const int32_t* at);
   void do_append(const int32_t* at);
   void do_unpack(const int32_t* at);
+  void do_own_dict(const int32_t* at);
+  void do_iterate_keys(const int32_t* at);
   void do_attribute(const int32_t* at);
   void do_method(const int32_t* at);
   void do_item(const int32_t* at);

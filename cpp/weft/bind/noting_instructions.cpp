@@ -219,6 +219,7 @@ void Noting::do_iterate(const int32_t* at) {
   if (!container.is_object() || from == made || from == other) throw End{};
   PyObject* object = object_in(container);
   const bool is_range = PyRange_Check(object) && from == constant;
+  if (PyDict_CheckExact(object)) return do_iterate_keys(at);
   if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object) && !is_range) throw End{};
   run_plainly();
   Fresh iterator;
@@ -226,6 +227,26 @@ void Noting::do_iterate(const int32_t* at) {
   iterator.is_iterator = true;
   iterator.container = container;
   iterator.container_source = from;
+  fresh_[object_in(reg(at[1]))] = std::move(iterator);
+  source(at[1]) = fresh;
+}
+
+// A dictionary whose keys are texts: they decide.
+void Noting::do_iterate_keys(const int32_t* at) {
+  const Source from = source(at[2]);
+  if (from < 0) throw End{};
+  const Object keys = Object::check(PySequence_Tuple(object_in(reg(at[2]))));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(keys.get(), i))) throw End{};
+  }
+  SegmentStep step = step_of(Kind::has_keys, from);
+  step.constant = Register::borrowed(keys.get());
+  check(std::move(step));
+  run_plainly();
+  Fresh iterator;
+  iterator.object = Object::borrow(object_in(reg(at[1])));
+  iterator.is_iterator = true;
+  iterator.container = Register::borrowed(keys.get());
   fresh_[object_in(reg(at[1]))] = std::move(iterator);
   source(at[1]) = fresh;
 }
@@ -364,10 +385,28 @@ void Noting::do_attribute(const int32_t* at) {
     }
     return put_new(at[1]);
   }
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return do_own_dict(at);
   PyObject* found = nullptr;
   const Source known = look_up(from, owner, name, found, false);
   put_found(at[1], unboxed(Py_NewRef(found)), known);
   frame().place += 4;
+}
+
+// `self.__dict__`, in which modules look their parts up.
+void Noting::do_own_dict(const int32_t* at) {
+  const Register owner = reg(at[2]);
+  const Source from = source(at[2]);
+  if (from < 0 || !owner.is_object()) throw End{};
+  PyTypeObject* type = Py_TYPE(object_in(owner));
+  PyObject** own = _PyObject_GetDictPtr(object_in(owner));
+  if (!has_plain_getter(type) || !has_version(type) || !own) throw End{};
+  run_plainly();
+  const Register found = reg(at[1]);
+  if (!found.is_object() || object_in(found) != *own) throw End{};
+  SegmentStep step = step_of(Kind::own_dict, from);
+  step.type = type;
+  step.version = type->tp_version_tag;
+  source(at[1]) = add(std::move(step), found);
 }
 
 void Noting::do_method(const int32_t* at) {
@@ -408,6 +447,15 @@ void Noting::do_item(const int32_t* at) {
     return put_new(at[1]);
   }
   PyObject* container = object_in(object);
+  if (PyDict_CheckExact(container) && from >= 0) {
+    if (!index.is_object() || !PyUnicode_CheckExact(object_in(index))) throw End{};
+    pin(from_index, index);
+    SegmentStep step = step_of(Kind::key, from);
+    step.name = Object::borrow(object_in(index));
+    run_plainly();
+    const Register found = reg(at[1]);
+    return put_found(at[1], found, add(std::move(step), found));
+  }
   if (from == constant || from == fresh) {
     if (!index.is_integer()) throw End{};
     pin(from_index, index);

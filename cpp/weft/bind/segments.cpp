@@ -27,6 +27,7 @@ namespace {
 constexpr size_t most_segments = 8;  // of one place: then it records op by op, for good
 constexpr uint32_t notes_from = 2;   // the time that a place is come to
 constexpr uint32_t most_failures = 3;
+constexpr uint32_t least_uses = 32;  // before one is replaced
 
 constexpr bool has_versions = PY_VERSION_HEX < 0x030C0000;
 
@@ -83,6 +84,18 @@ PyObject* item_of(PyObject* container, int64_t number) {
 bool is_plain_container(PyObject* object) {
   return PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyDict_CheckExact(object) ||
          PyUnicode_CheckExact(object);
+}
+
+bool has_keys(PyObject* dict, PyObject* texts) {
+  if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(texts)) return false;
+  PyObject *key, *value;
+  Py_ssize_t next = 0;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value); ++next) {
+    PyObject* text = PyTuple_GET_ITEM(texts, next);
+    if (key != text && !(PyUnicode_CheckExact(key) && PyUnicode_Compare(key, text) == 0))
+      return false;
+  }
+  return true;
 }
 
 // None: an exception, or a kind of value that was not there when the segment was noted.
@@ -177,14 +190,14 @@ class Steps {
     for (const auto& [number, object] : settled.roots) {
       if (entry(number) != object) return false;
     }
-    for (const auto& [globals, builtins, version, builtins_version] : settled.globals) {
-      if (version_of(globals) != version || version_of(builtins) != builtins_version) return false;
-    }
     for (const auto& [object, type, type_version, dict, version] : settled.seen) {
-      if (Py_TYPE(object) != type || type->tp_version_tag != type_version ||
-          !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG))
-        return false;
-      if (own_dict(object) != dict || (dict && version_of(dict) != version)) return false;
+      if (object) {
+        if (Py_TYPE(object) != type || type->tp_version_tag != type_version ||
+            !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG))
+          return false;
+        if (own_dict(object) != dict) return false;
+      }
+      if (dict && version_of(dict) != version) return false;
     }
     return true;
   }
@@ -194,7 +207,6 @@ class Steps {
     ++settled.made;
     settled.roots.clear();
     settled.seen.clear();
-    settled.globals.clear();
     settled.found.assign(values_.size(), nullptr);
     settled.numbers.assign(values_.size(), Register());
     size_t next = 0;
@@ -221,18 +233,33 @@ class Steps {
     if (!values_[step.a].is_object())
       return step.kind == Kind::is_same || step.kind == Kind::is_none;
     PyObject* owner = object_in(values_[step.a]);
-    if (step.kind == Kind::global) {
-      auto* function = reinterpret_cast<PyFunctionObject*>(owner);
-      PyObject *globals = function->func_globals, *builtins = function->func_builtins;
-      for (const auto& known : settled.globals) {
-        if (known.globals == globals && known.builtins == builtins) return true;
+    const auto add_dict = [&](PyObject* dict) {
+      for (const auto& known : settled.seen) {
+        if (known.dict == dict) return;
       }
-      settled.globals.push_back({globals, builtins, version_of(globals), version_of(builtins)});
-      return true;
+      settled.seen.push_back({nullptr, nullptr, 0, dict, version_of(dict)});
+    };
+    switch (step.kind) {
+      case Kind::global: {
+        auto* function = reinterpret_cast<PyFunctionObject*>(owner);
+        add_dict(function->func_globals);
+        add_dict(function->func_builtins);
+        return true;
+      }
+      case Kind::key:
+      case Kind::has_keys:
+        if (!PyDict_CheckExact(owner)) return false;
+        add_dict(owner);
+        return true;
+      case Kind::attribute:
+      case Kind::method:
+      case Kind::own_dict:
+      case Kind::forwards:
+      case Kind::is_type:
+        break;
+      default:
+        return true;
     }
-    const bool looks = step.kind == Kind::attribute || step.kind == Kind::method ||
-                       step.kind == Kind::forwards || step.kind == Kind::is_type;
-    if (!looks) return true;
     for (const auto& known : settled.seen) {
       if (known.object == owner) return true;
     }
@@ -286,6 +313,12 @@ class Steps {
         found = step.found;
         break;
       }
+      case Kind::own_dict:
+        found = object() && is_of(step, object()) ? own_dict(object()) : nullptr;
+        break;
+      case Kind::key:
+        found = object() && PyDict_CheckExact(object()) ? in_dict(step, object()) : nullptr;
+        break;
       case Kind::item:
         found = object() ? item_of(object(), step.number) : nullptr;
         break;
@@ -342,6 +375,8 @@ class Steps {
     switch (step.kind) {
       case Kind::is_same:
         return is_same(value, step.constant);
+      case Kind::has_keys:
+        return object && PyDict_CheckExact(object) && has_keys(object, object_in(step.constant));
       case Kind::is_true: {
         bool truth = false;
         return is_true(value, truth) && truth == (step.number != 0);
@@ -493,7 +528,8 @@ void settle_steps(Segment& segment) {
   std::vector<bool> is_owner(segment.steps.size());
   for (const SegmentStep& step : segment.steps) {
     const bool looks = step.kind == Kind::attribute || step.kind == Kind::method ||
-                       step.kind == Kind::forwards || step.kind == Kind::global;
+                       step.kind == Kind::forwards || step.kind == Kind::global ||
+                       step.kind == Kind::own_dict;
     if (looks && step.a >= 0) is_owner[step.a] = true;
   }
   for (SegmentStep& step : segment.steps) {
@@ -505,6 +541,9 @@ void settle_steps(Segment& segment) {
       case Kind::global:
       case Kind::attribute:
       case Kind::method:
+      case Kind::own_dict:
+      case Kind::key:
+      case Kind::has_keys:
       case Kind::forwards:
       case Kind::is_class:
       case Kind::is_same:
@@ -522,8 +561,8 @@ void settle_steps(Segment& segment) {
 namespace {
 
 struct PlaceSegments final : routine::Site {
-  uint32_t seen = 0, failures = 0;
-  std::vector<std::unique_ptr<Segment>> known;
+  uint32_t seen = 0, failures = 0, used = 0, replaced = 0;
+  std::vector<std::shared_ptr<const Segment>> known;
 };
 
 class PythonSegments final : public routine::Segments {
@@ -544,24 +583,33 @@ class PythonSegments final : public routine::Segments {
     if (place.is_general) return false;
     const routine::RoutineRef kept = frame.routine;  // with what is known of it
     for (size_t i = 0; i < place.known.size(); ++i) {
-      Segment* const known = place.known[i].get();
+      const std::shared_ptr<const Segment> known = place.known[i];
       if (!bind::record(*known, task)) continue;
-      // Other threads may have been here while it ran.
-      if (i > 0 && place.known[i].get() == known) std::swap(place.known[i], place.known[i - 1]);
+      // Others may have been here while it ran.
+      if (i > 0 && i < place.known.size() && place.known[i] == known)
+        std::swap(place.known[i], place.known[i - 1]);
+      ++place.used;
       return true;
     }
     if (++place.seen < notes_from) return false;
-    if (place.known.size() == most_segments || place.failures == most_failures) {
+    const bool is_full = place.known.size() == most_segments;
+    // What many models share, as the forward of a sequence, is worth another one now and then.
+    const bool may_replace = place.used > least_uses * (place.replaced + 1);
+    if ((is_full && !may_replace) || place.failures == most_failures) {
       place.is_general = true;
       return false;
     }
-    std::unique_ptr<Segment> made = note_segment(task);
+    const std::shared_ptr<const Segment> made = note_segment(task);
     if (!made) {
       ++place.failures;
       return false;
     }
-    place.known.push_back(std::move(made));
-    return bind::record(*place.known.back(), task);
+    if (is_full && place.known.size() == most_segments) {
+      place.known.pop_back();
+      ++place.replaced;
+    }
+    place.known.push_back(made);
+    return bind::record(*made, task);
   }
 };
 

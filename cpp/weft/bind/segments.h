@@ -31,6 +31,8 @@ struct SegmentStep {
     global,     // the global `name` of function a
     attribute,  // a.name, where a's own dictionary, or a module's, has it
     method,     // what a's class has as `name`, and a itself does not
+    own_dict,   // a.__dict__
+    key,        // a[name], of a dictionary
     item,       // a[number], of a tuple or list
     at,         // a[b], of a tuple or list
     content,    // of the cell a
@@ -40,6 +42,7 @@ struct SegmentStep {
     length,     // of a container
     tensor,     // weft.tensor(a), of a number
     is_same,    // check: a is, or equals, `constant`
+    has_keys,   // check: the dictionary a has the texts of the tuple `constant`, and no other keys
     is_true,    // check: the truth of a is `number`
     is_none,    // check: whether a is None is `number`
     is_type,    // check: a is of exactly that type, which has not changed
@@ -94,19 +97,14 @@ struct SettledSteps {
     PyObject* object;
   };
   struct Seen {
-    PyObject* object;
+    PyObject* object;  // null: a dictionary by itself
     PyTypeObject* type;
     unsigned type_version;
     PyObject* dict;
     uint64_t version;
   };
-  struct Globals {
-    PyObject *globals, *builtins;
-    uint64_t version, builtins_version;
-  };
   std::vector<Root> roots;
   std::vector<Seen> seen;
-  std::vector<Globals> globals;
   // By value: an object, borrowed; null: a number, or a value of another step.
   std::vector<PyObject*> found;
   std::vector<routine::Register> numbers;

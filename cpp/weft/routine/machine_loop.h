@@ -293,6 +293,8 @@ Task::Outcome Task::go_on(HostType& host) {
         go_to(host.is_builtin(in(1), name(2)) ? frame->place + 4 : at[3]);
         break;
       case Opcode::iterate_:
+        // Parts of a model, one after the other.
+        if (in(2).is_object() && recorded()) break;
         reg(1) = host.iterate(in(2));
         frame->place += 3;
         break;
