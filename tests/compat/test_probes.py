@@ -292,6 +292,7 @@ def test_timers_and_profilers(capsys: pytest.CaptureFixture[str]) -> None:
     timer = benchmark.Timer("x + x", globals={"x": torch.ones(2)}, label="add", num_threads=1)
     measured = timer.timeit(5)
     assert measured.mean > 0
+    assert measured.times == [each / 5 for each in measured.raw_times]
     assert "add" in repr(measured)
     assert timer.blocked_autorange(min_run_time=0.001).median > 0
     benchmark.Compare([measured]).print()

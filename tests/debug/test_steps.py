@@ -132,6 +132,20 @@ def test_searches_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     assert searches == [4, 8, 16, 32, 64, 128, 256, 512]
 
 
+@pytest.mark.parametrize("patience", [1, 3])
+def test_it_waits_for_so_many_steps(monkeypatch: pytest.MonkeyPatch, patience: int) -> None:
+    searches: list[int] = []
+    watch = StepWatch(patience=patience)
+    monkeypatch.setattr(watch, "_search", lambda _: searches.append(watch._steps))
+    w = weft.ones(2, requires_grad=True)
+    kept = []
+    for i in range(patience + 1):
+        assert not searches
+        kept.append(w * i)
+        watch.step()
+    assert searches == [patience + 1]
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="patience must be at least 1, not 0"):
         watch_steps(patience=0)

@@ -78,3 +78,11 @@ def test_indices_do_not_count_from_the_end():
 def test_a_padding_row_of_bags_is_a_row(row):
     with pytest.raises(IndexError, match=f"{row}"):
         nn.functional.embedding_bag(weft.tensor([[0]]), weft.zeros(3, 2), padding_idx=row)
+
+
+def test_the_first_row_from_behind_may_be_padding():
+    table = nn.Embedding(3, 2, padding_idx=-3)
+    assert table.padding_idx == 0
+    assert table.weight[0].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="padding_idx"):
+        nn.Embedding(3, 2, padding_idx=-4)

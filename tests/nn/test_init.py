@@ -129,3 +129,15 @@ def test_modes():
 def test_trunc_normal_of_nothing(limits: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="trunc_normal_"):
         init.trunc_normal_(weft.empty(3), **limits)
+
+
+def test_truncated_between_bounds_beside_the_mean():
+    weft.manual_seed(0)
+    values = filled(init.trunc_normal_, 1.0, 2.0, 2.0, 4.0)
+    assert values.min() >= 2.0
+    assert values.max() <= 4.0
+    # Of a normal distribution cut at half a deviation and at one and a half.
+    low, high = 0.5, 1.5
+    density = [math.exp(-z * z / 2) / math.sqrt(2 * math.pi) for z in (low, high)]
+    share = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+    assert values.mean() == pytest.approx(1.0 + 2.0 * (density[0] - density[1]) / share, abs=0.02)

@@ -261,3 +261,11 @@ def test_states_are_not_stretched(kind, input, state):
 def test_a_cell_takes_one_batch(kind):
     with pytest.raises(ValueError, match="input"):
         kind(3, 4)(weft.ones(2, 2, 3))
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+def test_one_hidden_unit(kind):
+    output, _ = kind(2, 1)(weft.randn(4, 2))
+    assert output.shape == (4, 1)
+    with pytest.raises(ValueError, match="hidden_size"):
+        kind(2, 0)

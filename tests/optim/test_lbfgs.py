@@ -83,3 +83,18 @@ def test_line_search_goes_ever_further_down_a_straight_line():
     point, looks = strong_wolfe(at, at(0.0), 0.5, 1.0, most=3)
     assert seen == [0.0, 0.5, 5.0, 50.0, 500.0]
     assert (point.distance, looks) == (500.0, 4)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_step_has_so_many_rounds(rounds):
+    point = weft.tensor([-1.2, 1.0], requires_grad=True)
+    optimizer = optim.LBFGS([point], lr=1e-3, max_iter=rounds, max_eval=100)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = rosenbrock(point)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert optimizer.state[point]["n_iter"] == rounds
