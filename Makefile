@@ -11,7 +11,7 @@ PYTEST ?=
 CALLS ?= 100000
 SEED ?=
 SANITIZE_TESTS ?= tests/ops tests/batching tests/autograd tests/func tests/tracing tests/utils \
-  tests/test_views_inplace.py tests/test_vmap.py
+  tests/compiling tests/test_views_inplace.py tests/test_vmap.py
 BENCH ?=
 DEMO ?=
 NEWCOMER ?=

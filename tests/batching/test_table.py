@@ -14,7 +14,10 @@ from tests.ops.table import row_id
 from weft import _core
 
 # Few examples, over and over: no use of lazy evaluation that one would want.
-pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning"),
+    pytest.mark.python,  # a routine records an op as Python does
+]
 
 
 def to_calls(row: Row, examples: Sequence[Sample]) -> list[Call]:
