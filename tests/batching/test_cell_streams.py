@@ -12,6 +12,8 @@ import weft
 from weft import distributions, nn
 from weft.utils import data
 
+pytestmark = pytest.mark.python
+
 F = nn.functional
 own = weft.Generator()
 

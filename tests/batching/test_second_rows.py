@@ -12,7 +12,10 @@ import pytest
 import weft
 from weft import nn
 
-pytestmark = pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:more than 20 plans in a row:RuntimeWarning"),
+    pytest.mark.python,
+]
 
 Function = Callable[[weft.Tensor], weft.Tensor]
 WAYS = ["eager", "map", "lazy"]
