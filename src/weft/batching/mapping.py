@@ -246,11 +246,14 @@ class Fibers:
         """Make one more fiber, if there may be examples left for it and it is not one too many."""
         if self.exhausted or self.taking or self.running >= self.width:
             return False
+        self._add_fiber()
+        return True
+
+    def _add_fiber(self) -> None:
         self.running += 1
         fiber: Any = greenlet(self._run, self.hub.greenlet)
         fiber.depth = self.depth
         self.hub.ready.append(fiber)
-        return True
 
     def _run(self) -> None:
         """Take examples, one after the other; while one of them is parked, another fiber does."""
@@ -351,10 +354,7 @@ class Tasks(Fibers):
         has_examples = not (self.exhausted or self.taking) and self.tasks.alive < self.width
         if self.waits or not (has_examples or self.tasks.has_more):
             return False
-        self.running += 1
-        fiber: Any = greenlet(self._run, self.hub.greenlet)
-        fiber.depth = self.depth
-        self.hub.ready.append(fiber)
+        self._add_fiber()
         return True
 
     def _run(self) -> None:
