@@ -153,9 +153,9 @@ class Steps {
     SettledSteps& settled = segment_.settled;
     if (settled.is_valid && still_holds(settled)) {
       ++settled.used;
-      return take_others(settled);
+      return take_steps(true);
     }
-    if (!take_all()) return false;
+    if (!take_steps(false)) return false;
     if (has_versions && (settled.made < most_makes || settled.used > 4 * settled.made))
       keep(settled);
     return true;
@@ -164,19 +164,20 @@ class Steps {
  private:
   static constexpr int32_t most_makes = 16;  // of what is not used much
 
-  bool take_others(const SettledSteps& settled) {
+  // All of them, or but for the settled ones, which give what they gave.
+  bool take_steps(bool has_settled) {
+    const SettledSteps& settled = segment_.settled;
     for (const SegmentStep& step : segment_.steps) {
-      if (!step.is_settled) {
-        if (step.gives_value()) {
-          Register value = give(step);
-          if (!value.is_bound()) return false;
-          values_.push_back(std::move(value));
-        } else if (!holds(step)) {
-          return false;
-        }
-      } else if (step.gives_value()) {
-        PyObject* found = settled.found[values_.size()];
-        values_.push_back(found ? Register::borrowed(found) : settled.numbers[values_.size()]);
+      const bool is_known = has_settled && step.is_settled;
+      if (step.gives_value()) {
+        PyObject* found = is_known ? settled.found[values_.size()] : nullptr;
+        Register value = found      ? Register::borrowed(found)
+                         : is_known ? settled.numbers[values_.size()]
+                                    : give(step);
+        if (!value.is_bound()) return false;
+        values_.push_back(std::move(value));
+      } else if (!is_known && !holds(step)) {
+        return false;
       }
     }
     return true;
@@ -269,18 +270,6 @@ class Steps {
     return true;
   }
 
-  bool take_all() {
-    for (const SegmentStep& step : segment_.steps) {
-      if (step.gives_value()) {
-        Register value = give(step);
-        if (!value.is_bound()) return false;
-        values_.push_back(std::move(value));
-      } else if (!holds(step)) {
-        return false;
-      }
-    }
-    return true;
-  }
   const Register& operand(const SegmentStep& step, int32_t number) const {
     return number < 0 ? step.constant : values_[number];
   }

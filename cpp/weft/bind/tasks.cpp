@@ -138,15 +138,7 @@ class Tasks {
     for (ExampleRef& example : from) to.push_back(std::move(example));
     from.clear();
   }
-  static Object take_error() {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace) PyException_SetTraceback(value, trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    return Object(value);
-  }
+  static Object take_error() { return boxed(routine::host->take_error()); }
 
   // The next example, about to run; none: there is none, or it would be one too many.
   ExampleRef begin(const Map& map) {

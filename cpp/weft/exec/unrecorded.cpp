@@ -45,9 +45,9 @@ class KernelPlan {
 
   Values run(std::span<const Value> inputs) {
     if (!can_run_ || is_running_) return {};
-    const Guard guard(*this, inputs);
+    const Guard guard(*this);
     for (const auto& [step, operand, input] : given_) steps_[step].inputs[operand] = inputs[input];
-    for (Step& step : steps_) repeat(step);
+    for (Step& step : steps_) compute(step);
     for (size_t k = steps_.size(); k < program_.instructions.size(); ++k)
       learn(program_.instructions[k], inputs);
     Values results;
@@ -63,7 +63,7 @@ class KernelPlan {
   // What was given is let go of, whatever happens.
   class Guard {
    public:
-    Guard(KernelPlan& plan, std::span<const Value>) : plan_(plan) { plan.is_running_ = true; }
+    explicit Guard(KernelPlan& plan) : plan_(plan) { plan.is_running_ = true; }
     ~Guard() {
       for (const auto& [step, operand, input] : plan_.given_)
         plan_.steps_[step].inputs[operand] = Value();
@@ -121,13 +121,9 @@ class KernelPlan {
     }
   }
 
-  void repeat(Step& step) {
-    modes.position = step.instruction->position;
-    compute(step);
-  }
-
   void compute(Step& step) {
     const Instruction& instruction = *step.instruction;
+    modes.position = instruction.position;
     if (instruction.op->is_view()) {
       const Value& from = step.inputs[0];
       for (size_t i = 0; i < step.outputs.size(); ++i) {
